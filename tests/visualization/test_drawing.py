@@ -209,6 +209,49 @@ def test_no_head_is_on_a_crossing():
                 assert _box_distance(line - center, size).min() > 4
 
 
+def wide_graph(d):
+    """Return a graph of local edges, a fourth of them bidirected, as of genes on a chromosome."""
+    rng = np.random.default_rng(d)
+    ends = [
+        (i, min(d - 1, i + 1 + int(rng.geometric(0.06)))) for i in rng.integers(0, d - 1, 2 * d)
+    ]
+    pairs = sorted(set(ends))[: int(1.32 * d)]
+    kinds = [rng.random() < 0.75 for _ in pairs]
+    names = [f"gene_{k:03d}" for k in range(d)]
+    edges = [(names[i], names[j]) for i, j in pairs]
+    return bf.MixedGraph(
+        names,
+        [pair for pair, directed in zip(edges, kinds, strict=True) if directed],
+        [pair for pair, directed in zip(edges, kinds, strict=True) if not directed],
+    )
+
+
+@pytest.mark.parametrize(
+    ("d", "how"), [(40, "layered"), (40, "circle"), (40, "modules"), (150, "layered")]
+)
+def test_no_edge_is_behind_a_box_and_no_label_on_a_head(d, how):
+    g = wide_graph(d)
+    layout = module_layout(g, modules(g)) if how == "modules" else layout_by_name(g, how)
+    layout = layout.spread(1.25)
+    curves = edge_curves(g, layout)
+    for curve in curves:
+        line = points_on(curve.points, np.linspace(0, 1, 600))
+        others = [v for v, name in enumerate(g.nodes) if name not in curve.edge]
+        offsets = line[:, None] - layout.centers[others]
+        assert _box_distance(offsets, layout.sizes[others]).min() > 0.5, curve.edge
+    again = edge_curves(g, layout, {curve.edge: curve for curve in curves})
+    assert all(
+        one is other.points for one, other in zip([c.points for c in curves], again, strict=True)
+    )
+    if d == 40:
+        size = np.array([27.0, 11.0])
+        spots = place_labels(curves, layout, np.tile(size, (len(curves), 1)))
+        tips = np.vstack(
+            [c.points[[0, -1]] if c.edge[1] == "<->" else c.points[-1:] for c in curves]
+        )
+        assert not (np.abs(spots[:, None] - tips) < size / 2).all(axis=2).any()
+
+
 @given(mixed_graphs(max_nodes=7))
 @settings(max_examples=25)
 def test_labels_do_not_overlap_boxes(g):

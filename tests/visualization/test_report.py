@@ -217,6 +217,17 @@ def test_report_on_a_search(result, tmp_path):
         assert part in text
 
 
+def test_the_scores_of_search_and_fit_are_told_apart():
+    result = bf.greedy_search(DATA.X, restarts=2, rounds=0, rng=1, holdout=0.5)
+    html = bf.report.render(result, average_time_limit=1)
+    assert f"<dt>Score</dt><dd>{result.score:.4f}</dd>" in html
+    assert f"its score ({result.fit().score:.4f}) use the holdout sample" in html
+    gappy = DATA.X.copy()
+    gappy[np.random.default_rng(1).random(gappy.shape) < 0.05] = np.nan
+    result = bf.greedy_search(gappy, restarts=2, rounds=0, rng=1, missing="fiml")
+    assert result.fit().score == pytest.approx(result.score, rel=1e-12)
+
+
 def test_knowledge_narrows_the_class():
     known = bf.Knowledge(unconfounded=["sun"])
     result = bf.greedy_search(DATA, restarts=4, rounds=0, knowledge=known, rng=1)

@@ -1,7 +1,10 @@
 """The report in a real browser: no network, and all controls work."""
 
+import base64
 import json
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -87,8 +90,9 @@ def test_filters(tab, result):
     assert visible(tab) == (g.n_directed, g.n_bidirected)
     click(tab, "#show-directed")
     assert visible(tab) == (0, g.n_bidirected)
-    assert tab.text("#shown").startswith(f"{g.n_bidirected} of {g.n_edges} ")
-    click(tab, "#show-directed")
+    assert tab.text("#shown").startswith(f"Only {g.n_bidirected} of {g.n_edges} edges")
+    click(tab, "#shown button")
+    assert tab.text("#shown") == f"All {g.n_edges} edges are drawn."
     choose(tab, "strength", 0.6)
     strong = sum(abs(e.std_all) >= 0.6 for e in result.fit().estimates() if e.mark != "variance")
     assert 0 < strong < g.n_edges
@@ -180,6 +184,64 @@ def test_marks_of_the_class_are_drawn(tab, result):
     ends = [end for e in edges for end in (e.end_at_a, e.end_at_b)]
     assert tab.count(circles) == ends.count("circle") > 0
     click(tab, "#restore")
+
+
+def overprinted(pdf):
+    """Return the words of a PDF that overlap others, by the boxes that pdftotext finds."""
+    html = subprocess.run(
+        ["pdftotext", "-bbox", pdf, "-"], capture_output=True, text=True, check=True
+    )
+    found = []
+    for page in html.stdout.split("<page")[1:]:
+        words = re.findall(
+            r'<word xMin="(.*?)" yMin="(.*?)" xMax="(.*?)" yMax="(.*?)">(.*?)<', page
+        )
+        boxes = np.array([word[:4] for word in words], dtype=float).reshape(-1, 4)
+        across, down = (
+            np.minimum.outer(boxes[:, k + 2], boxes[:, k + 2])
+            - np.maximum.outer(boxes[:, k], boxes[:, k])
+            for k in (0, 1)
+        )
+        height = boxes[:, 3] - boxes[:, 1]
+        hit = (across > 0.5) & (down > 0.35 * np.minimum.outer(height, height))
+        np.fill_diagonal(hit, False)
+        found += [words[k][4] for k in np.flatnonzero(hit.any(axis=1))]
+    return found
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
+@pytest.mark.parametrize("d", [7, 60])
+def test_printed_pages(tab, d, tmp_path):
+    file = tab.file
+    if d == 60:
+        graph = bf.random_bap(d, max_in_degree=2, rng=1)
+        rows = bf.random_sem(graph, rng=1).sample(400, rng=1)
+        members = bf.equivalence_class(graph, method="colliders", limit=500)
+        file = bf.report.write(
+            tmp_path / "large.html", bf.fit(graph, rows), equivalence_class=members
+        )
+    tab.open(file)
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    # Nothing is cut off at the right: the graph and all tables are as wide as the page.
+    tab.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=700,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+    assert tab.evaluate(
+        f"{tab.each('svg, table')}.every(e => e.getBoundingClientRect().right <= 700)"
+    )
+    assert (
+        tab.evaluate(f"getComputedStyle({tab.one('.bar, .region, .warnings')}).printColorAdjust")
+        == "exact"
+    )
+    pdf = tmp_path / "page.pdf"
+    pdf.write_bytes(base64.b64decode(tab.call("Page.printToPDF")["data"]))
+    assert overprinted(pdf) == []
+    tab.call("Emulation.setEmulatedMedia", media="")
+    tab.open(tab.file)
 
 
 def test_dark_and_light(tab):

@@ -1,14 +1,25 @@
 // --- curves: draws edges as bowfree.visualization.svg does, for pages whose nodes can be moved ---
-// Quadratic curves between the centers of two boxes with round ends, clipped at the boxes. Part of
-// the script of the report and of the module of the workbench.
+// A curve is a chain of quadratic curves: start, control point, joint, control point, ..., end.
+// bowfree.visualization.routing chooses it; only while a box moves, its edges are drawn with their
+// old bend. Part of the script of the report and of the module of the workbench.
 
 const GAP = 2,
   HEAD_LENGTH = 9,
   HEAD_WIDTH = 7,
   RADIUS = 3.6;
 
-const at = (p, t) =>
-  [0, 1].map((k) => (1 - t) * (1 - t) * p[0][k] + 2 * t * (1 - t) * p[1][k] + t * t * p[2][k]);
+// The point of a chain at t from 0 to 1; the share of a curve is that of its chord.
+function at(p, t) {
+  const chords = [];
+  for (let k = 2; k < p.length; k += 2)
+    chords.push(Math.hypot(p[k][0] - p[k - 2][0], p[k][1] - p[k - 2][1]));
+  let left = t * chords.reduce((sum, chord) => sum + chord, 0),
+    k = 0;
+  while (k < chords.length - 1 && left > chords[k]) left -= chords[k++];
+  const w = left / Math.max(chords[k], 1e-9),
+    [a, b, c] = p.slice(2 * k, 2 * k + 3);
+  return [0, 1].map((x) => (1 - w) * (1 - w) * a[x] + 2 * w * (1 - w) * b[x] + w * w * c[x]);
+}
 const xy = (p) => `${p[0].toFixed(1)},${p[1].toFixed(1)}`;
 
 // Signed distance of a point from a box; negative inside.
@@ -24,7 +35,13 @@ function fullCurve(p, q, bend) {
   return [p, [(p[0] + q[0]) / 2 + 2 * bend * chord[1], (p[1] + q[1]) / 2 - 2 * bend * chord[0]], q];
 }
 
-// The part of a curve between two boxes; null if they touch.
+const curvePath = (points) => {
+  const parts = [`M${xy(points[0])}`];
+  for (let k = 1; k < points.length; k += 2) parts.push(`Q${xy(points[k])} ${xy(points[k + 1])}`);
+  return parts.join(" ");
+};
+
+// The part of a single curve between two boxes; null if they touch.
 function clipped(curve, ends) {
   const steps = 120;
   const free = (t) =>
@@ -56,9 +73,13 @@ function clipped(curve, ends) {
 function edgeShape(points, marks) {
   const heads = ["", ""],
     circles = [null, null];
-  const tips = [points[0], points[2]].map((tip, side) => {
-    const dx = tip[0] - points[1][0],
-      dy = tip[1] - points[1][1];
+  const last = points.length - 1;
+  const tips = [
+    [points[0], points[1]],
+    [points[last], points[last - 1]],
+  ].map(([tip, inner], side) => {
+    const dx = tip[0] - inner[0],
+      dy = tip[1] - inner[1];
     const length = Math.hypot(dx, dy) || 1,
       u = [dx / length, dy / length];
     const back = (s) => [tip[0] - s * u[0], tip[1] - s * u[1]];
@@ -79,5 +100,5 @@ function edgeShape(points, marks) {
     }
     return tip;
   });
-  return { heads, circles, line: `M${xy(tips[0])} Q${xy(points[1])} ${xy(tips[1])}` };
+  return { heads, circles, line: curvePath([tips[0], ...points.slice(1, -1), tips[1]]) };
 }

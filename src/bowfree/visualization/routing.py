@@ -1,9 +1,11 @@
 """Curves of the edges in a drawing, and positions of their labels.
 
-An edge is a quadratic Bézier curve between two boxes. Of about twenty bends the one of lowest cost
-is chosen. In order of importance, the curve keeps clear of other boxes; of arrowheads, since a head
-on a crossing cannot be read; and of other edges at the same node. Edges are routed one after the
-other, and those without a clear curve again when all others are known.
+SVG files, plots, the report and the workbench all use these curves. An edge is a quadratic Bézier
+curve between two boxes. Of about twenty bends the one of lowest cost is chosen. In order of
+importance, the curve keeps clear of other boxes; of arrowheads, since a head on a crossing cannot
+be read; and of other edges at the same node. Edges are routed one after the other, and those
+without a clear curve again when all others are known. Where every bend meets a box, the edge takes
+the shortest way around the boxes, as a chain of curves.
 
 Labels may slide along their edge and step aside. Those on the shortest edges, with the fewest
 possible positions, are placed first.
@@ -11,8 +13,9 @@ possible positions, are placed first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,8 +31,8 @@ HEAD_LENGTH, HEAD_WIDTH = 9.0, 7.0
 
 _GAP = 2.0  # between a box and the tip of an arrow
 _CLEARANCE = 5.0  # an edge should pass other boxes at this distance
-_HEAD_ROOM = 10.0  # and the middle of other edges' heads at this one
-_APART = 9.0  # two edges of one node should be so far from each other half-way
+_HEAD_ROOM = 10.0  # distance from the middle of other edges' heads
+_APART = 9.0  # distance of two edges of one node from each other half-way
 # Bends, the height of the curve over its chord, in order of preference. Bidirected edges are never
 # straight: they differ from directed ones in form as well as in color.
 _DIRECTED_BENDS = (0.0, *(s * k / 100 for k in range(5, 60, 5) for s in (1, -1)))
@@ -42,6 +45,11 @@ _TRIES = 2500  # bends to try in one drawing
 _MANY = 100  # edges; beyond, heads are ignored and no edge is routed twice
 _ALONG = np.linspace(0.02, 0.98, 65)  # where a curve is compared with boxes and heads
 _HALFWAY = np.array([0.35, 0.5, 0.65])  # and with other curves
+_NEIGHBORHOOD = 160.0  # pixels around the ends of an edge in which a detour is looked for first
+_RINGS = (7.0, 13.0, 19.0)  # distances of the corners of detours from a box
+_SIGNS = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+_CORNER_COST = 25.0  # pixels: edges should not share corners, and turn seldom
+_TURN = 14.0  # largest distance from a corner at which a detour leaves its straight line
 
 # Candidate positions of labels: along the edge, and aside from it.
 _LABEL_ALONG = np.array([0.5, 0.44, 0.56, 0.38, 0.62, 0.32, 0.68, 0.26, 0.74, 0.2, 0.8])
@@ -50,23 +58,24 @@ _LABEL_GAP = 1.5  # between labels, and between a label and a box
 _HEAD_REACH = 11.0  # from the end of an edge, the part that shows its arrowhead
 # Two labels on one another cannot be read; an edge under a label can, since only a short piece of
 # it is hidden.
-_OVERLAP, _CROSSING, _HEAD_HIDDEN, _AWAY, _OFF_CENTER = 1000.0, 4.0, 60.0, 0.9, 8.0
+_OVERLAP, _CROSSING, _HEAD_HIDDEN, _AWAY, _OFF_CENTER = 1000.0, 4.0, 250.0, 0.9, 8.0
 
 Floats = npt.NDArray[np.float64]
+Edge = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A quadratic Bézier curve between the borders of two boxes."""
+    """A chain of quadratic Bézier curves between the borders of two boxes, mostly a single one."""
 
-    edge: tuple[str, str, str]  # a, mark, b with mark "->" or "<->"
-    points: Floats  # (3, 2): start at a, control point, end at b
+    edge: Edge  # a, mark, b with mark "->" or "<->"
+    points: Floats  # (2k + 1, 2): start at a, control point, joint, control point, ..., end at b
     bend: float  # height of the curve between the centers over its chord, divided by the chord
 
 
 @dataclass(frozen=True)
 class _Route:
-    """A curve between two centers: its visible points, the middles of its heads, and its cost."""
+    """A curve, its visible points, the middles of its heads, and its cost."""
 
     points: Floats
     bend: float
@@ -75,23 +84,36 @@ class _Route:
     cost: float
 
 
-def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
-    """Return a curve for each edge, around the boxes of a layout."""
-    directed = set(graph.directed)
+def edge_curves(
+    graph: MixedGraph, layout: Layout, kept: Mapping[Edge, Curve] | None = None
+) -> list[Curve]:
+    """Return a curve for each edge, around the boxes of a layout.
+
+    `kept` has curves of an earlier drawing; those that still fit are used again.
+    """
+    return route_edges(graph.nodes, graph.edges, layout, kept or {})
+
+
+def route_edges(
+    nodes: Sequence[str], edges: Sequence[Edge], layout: Layout, kept: Mapping[Edge, Curve]
+) -> list[Curve]:
+    """Return a curve for each of these edges; see :func:`edge_curves`."""
+    directed = {(a, b) for a, mark, b in edges if mark == "->"}
     # The more edges, the fewer bends are tried: a notebook must not wait.
-    tries = max(1, _TRIES // max(1, graph.n_edges))
-    crowded = graph.n_edges > _MANY
-    index = {name: v for v, name in enumerate(graph.nodes)}
-    ends = [(index[a], index[b]) for a, _, b in graph.edges]
-    edges_at: list[list[int]] = [[] for _ in graph.nodes]
+    tries = max(1, _TRIES // max(1, len(edges)))
+    crowded = len(edges) > _MANY
+    index = {name: v for v, name in enumerate(nodes)}
+    ends = [(index[a], index[b]) for a, _, b in edges]
+    edges_at: list[list[int]] = [[] for _ in nodes]
     for edge, pair in enumerate(ends):
         for v in pair:
             edges_at[v].append(edge)
     routes: dict[int, _Route] = {}
+    corners: list[Floats] = []  # of detours
 
     def route(edge: int) -> _Route:
-        a, mark, b = graph.edges[edge]
-        bends = _DIRECTED_BENDS if mark == "->" else _BIDIRECTED_BENDS
+        a, mark, b = edges[edge]
+        bends = _BIDIRECTED_BENDS if mark == "<->" else _DIRECTED_BENDS
         if mark == "->" and (b, a) in directed:
             bends = _DIRECTED_BENDS[3::2]  # each to its own left: the two separate
         beside = [
@@ -101,17 +123,52 @@ def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
             if other != edge and other in routes
         ]
         others = [] if crowded else [routes[other] for other in routes if other != edge]
-        return _route(layout, *ends[edge], mark, bends[:tries], others, beside)
+        found = _route(layout, *ends[edge], mark, bends[:tries], others, beside)
+        if _meets_box(found.points, layout, *ends[edge], _GAP):
+            around = _detour(layout, *ends[edge], corners)
+            if around is not None:
+                line, heads = _visible(points_on(around, _ALONG), layout, *ends[edge], mark)
+                return _Route(around, found.bend, line, heads, 0.0)
+        return found
 
-    for edge in range(graph.n_edges):
-        routes[edge] = route(edge)
-    for edge in range(graph.n_edges):
+    fixed = set()
+    for edge, name in enumerate(edges):
+        curve = kept.get(name)
+        if curve is not None and _still_fits(curve, layout, *ends[edge]):
+            line, heads = _visible(points_on(curve.points, _ALONG), layout, *ends[edge], name[1])
+            routes[edge] = _Route(curve.points, curve.bend, line, heads, 0.0)
+            fixed.add(edge)
+    for edge in range(len(edges)):
+        if edge not in fixed:
+            routes[edge] = route(edge)
+    for edge in range(len(edges)):
         if routes[edge].cost > 0 and not crowded:
             routes[edge] = route(edge)
-    return [
-        Curve(name, _clipped(routes[edge].points, layout, *ends[edge]), routes[edge].bend)
-        for edge, name in enumerate(graph.edges)
-    ]
+    return [Curve(name, routes[k].points, routes[k].bend) for k, name in enumerate(edges)]
+
+
+def _still_fits(curve: Curve, layout: Layout, i: int, j: int) -> bool:
+    tips = curve.points[[0, -1]] - layout.centers[[i, j]]
+    at_border = np.abs(_box_distance(tips, layout.sizes[[i, j]]) - _GAP) < 1
+    return bool(at_border.all()) and not _meets_box(curve.points, layout, i, j, _GAP / 2)
+
+
+def _meets_box(points: Floats, layout: Layout, i: int, j: int, distance: float) -> bool:
+    """Return whether an edge from i to j is nearer than this to another box."""
+    length = float(np.hypot(*np.diff(points, axis=0).T).sum())
+    line = points_on(points, np.linspace(0, 1, max(17, round(length / 5))))
+    near = _boxes_near(line, layout, i, j)
+    offsets = line[:, None] - layout.centers[near]
+    return bool((_box_distance(offsets, layout.sizes[near]) < distance).any())
+
+
+def _boxes_near(line: Floats, layout: Layout, i: int, j: int) -> npt.NDArray[np.bool_]:
+    """Return which boxes other than i and j may be too near to a line."""
+    reach = layout.sizes / 2 + _CLEARANCE
+    low, high = line.min(axis=0), line.max(axis=0)
+    near = ((layout.centers + reach >= low) & (layout.centers - reach <= high)).all(axis=1)
+    near[[i, j]] = False
+    return near
 
 
 def _route(
@@ -124,7 +181,6 @@ def _route(
     beside: Sequence[_Route],
 ) -> _Route:
     """Return the best curve from i to j, given the `others`; those `beside` it end at i or j."""
-    reach = layout.sizes / 2 + _CLEARANCE
     start, end = layout.centers[i], layout.centers[j]
     chord = end - start
     normal = np.array([chord[1], -chord[0]])
@@ -139,10 +195,7 @@ def _route(
         # A quadratic curve rises to half the height of its control point.
         points = np.array([start, (start + end) / 2 + 2 * bend * normal, end])
         samples = points_on(points, _ALONG)
-        near = (layout.centers + reach >= samples.min(axis=0)).all(axis=1) & (
-            layout.centers - reach <= samples.max(axis=0)
-        ).all(axis=1)
-        near[[i, j]] = False
+        near = _boxes_near(samples, layout, i, j)
         distance = _box_distance(samples[:, None] - layout.centers[near], layout.sizes[near])
         cost = _BOX_COST * float(np.maximum(_CLEARANCE - distance, 0).sum())
         if cost + detour >= least:
@@ -158,7 +211,7 @@ def _route(
         if cost + detour < least:
             best, least = _Route(points, bend, line, heads, cost), cost + detour
     assert best is not None
-    return best
+    return replace(best, points=_clipped(best.points, layout, i, j))
 
 
 def _visible(samples: Floats, layout: Layout, i: int, j: int, mark: str) -> tuple[Floats, Floats]:
@@ -205,9 +258,17 @@ def _crowding(halfway: Floats, lines: Sequence[Floats]) -> float:
 
 
 def points_on(points: Floats, t: Floats) -> Floats:
-    """Return points of a quadratic Bézier curve, shape (len(t), 2)."""
-    u = 1 - t
-    return np.outer(u * u, points[0]) + np.outer(2 * u * t, points[1]) + np.outer(t * t, points[2])
+    """Return points of a chain of quadratic Bézier curves, shape (len(t), 2).
+
+    `t` runs from 0 to 1 over the chain; the share of a curve is that of its chord.
+    """
+    chords = np.hypot(*(points[2::2] - points[:-2:2]).T)
+    joints = np.concatenate([[0.0], np.cumsum(chords) / max(float(chords.sum()), 1e-9)])
+    k = np.clip(np.searchsorted(joints, t, side="right") - 1, 0, len(chords) - 1)
+    w = ((t - joints[k]) / np.maximum(joints[k + 1] - joints[k], 1e-9))[:, None]
+    start, control, end = points[2 * k], points[2 * k + 1], points[2 * k + 2]
+    result: Floats = (1 - w) ** 2 * start + 2 * w * (1 - w) * control + w * w * end
+    return result
 
 
 def _box_distance(offset: Floats, size: Floats) -> Floats:
@@ -221,7 +282,7 @@ def _box_distance(offset: Floats, size: Floats) -> Floats:
 
 def _clipped(points: Floats, layout: Layout, i: int, j: int) -> Floats:
     """Cut a curve between two centers at the borders of their boxes."""
-    t = np.linspace(0, 1, 513)
+    t = np.linspace(0, 1, 129 + 2 * round(float(np.hypot(*np.diff(points, axis=0).T).sum())))
     line = points_on(points, t)
     left_start = _box_distance(line - layout.centers[i], layout.sizes[i]) >= _GAP
     before_end = _box_distance(line - layout.centers[j], layout.sizes[j]) >= _GAP
@@ -236,6 +297,102 @@ def _clipped(points: Floats, layout: Layout, i: int, j: int) -> Floats:
         + t0 * t1 * points[2]
     )
     return np.array([first, control, last])
+
+
+# --- detours ---
+
+
+def _detour(layout: Layout, i: int, j: int, used: list[Floats]) -> Floats | None:
+    """Return the points of a curve from i to j around all other boxes; None without a way.
+
+    Corners near those of the boxes are the nodes of a visibility graph, in which the A* algorithm
+    finds the shortest way. `used` has the corners of other detours, which are avoided.
+    """
+    start, end = layout.centers[i], layout.centers[j]
+    for margin in (_NEIGHBORHOOD, np.inf):
+        low, high = np.minimum(start, end) - margin, np.maximum(start, end) + margin
+        nearby = ((layout.centers > low) & (layout.centers < high)).all(axis=1)
+        own = np.isin(np.arange(len(nearby)), (i, j))
+        centers, halves = layout.centers[nearby], layout.sizes[nearby] / 2
+        corners = np.concatenate(
+            [
+                (centers[:, None] + _SIGNS * (halves + ring)[:, None]).reshape(-1, 2)
+                for ring in _RINGS
+            ]
+        )
+        offsets = np.abs(corners[:, None] - centers)
+        corners = corners[~(offsets < halves + _RINGS[0] - 0.5).all(axis=2).any(axis=1)]
+        boxes = layout.centers[nearby & ~own], layout.sizes[nearby & ~own] / 2 + _RINGS[0] - 1
+        way = _shortest_way(start, end, corners, boxes, used)
+        if way is not None:
+            used.append(way)
+            return _along(layout, i, j, way)
+    return None
+
+
+def _shortest_way(
+    start: Floats, end: Floats, corners: Floats, boxes: tuple[Floats, Floats], used: list[Floats]
+) -> Floats | None:
+    """Return the corners of the shortest way around boxes, which are given by center and half."""
+    taken = np.vstack([np.zeros((0, 2)), *used])
+    shared = (np.abs(corners[:, None] - taken) < _RINGS[0] / 2).all(axis=2).sum(axis=1)
+    price = _CORNER_COST * (1 + 3 * shared)
+    sees_end = _sees(end, corners, boxes)
+    to_end = np.hypot(*(corners - end).T)
+    first = _sees(start, corners, boxes)
+    cost = np.where(first, np.hypot(*(corners - start).T) + price, np.inf)
+    before = np.full(len(corners), -1)
+    done = np.zeros(len(corners), dtype=bool)
+    queue = [(cost[k] + to_end[k], k) for k in np.flatnonzero(first).tolist()]
+    heapq.heapify(queue)
+    while queue:
+        _, k = heapq.heappop(queue)
+        if done[k]:
+            continue
+        done[k] = True
+        if sees_end[k]:
+            way = [k]
+            while before[way[-1]] >= 0:
+                way.append(int(before[way[-1]]))
+            return corners[way[::-1]]
+        length = cost[k] + np.hypot(*(corners - corners[k]).T) + price
+        better = np.flatnonzero(~done & (length < cost))
+        better = better[_sees(corners[k], corners[better], boxes)]
+        cost[better], before[better] = length[better], k
+        for n in better.tolist():
+            heapq.heappush(queue, (cost[n] + to_end[n], n))
+    return None
+
+
+def _sees(point: Floats, targets: Floats, boxes: tuple[Floats, Floats]) -> npt.NDArray[np.bool_]:
+    """Return which segments from a point to targets meet no box."""
+    centers, halves = boxes
+    step = targets - point
+    step = np.where(step == 0, 1e-9, step)[:, None]
+    near, far = (centers - halves - point) / step, (centers + halves - point) / step
+    enter = np.minimum(near, far).max(axis=2)
+    leave = np.maximum(near, far).min(axis=2)
+    result: npt.NDArray[np.bool_] = ~((enter < leave) & (enter < 1) & (leave > 0)).any(axis=1)
+    return result
+
+
+def _along(layout: Layout, i: int, j: int, way: Floats) -> Floats:
+    """Return a chain of curves along straight lines, with round corners."""
+    tips = []
+    for v, toward in ((i, way[0]), (j, way[-1])):
+        center = layout.centers[v]
+        line = center + np.linspace(0, 1, 2049)[:, None] * (toward - center)
+        tips.append(line[np.argmax(_box_distance(line - center, layout.sizes[v]) >= _GAP)])
+    corners = np.array([tips[0], *way, tips[1]])
+    lengths = np.hypot(*np.diff(corners, axis=0).T)
+    lengths[[0, -1]] = np.maximum(lengths[[0, -1]] - HEAD_LENGTH, 0) * 2  # room for a head
+    points = [corners[0]]
+    for k in range(1, len(corners) - 1):
+        turn = min(_TURN, lengths[k - 1] / 2, lengths[k] / 2)
+        into, out = (corners[n] - corners[k] for n in (k - 1, k + 1))
+        joint, leaving = (corners[k] + x * (turn / np.hypot(*x)) for x in (into, out))
+        points += [(points[-1] + joint) / 2, joint, corners[k], leaving]
+    return np.array([*points, (points[-1] + corners[-1]) / 2, corners[-1]])
 
 
 # --- labels ---
@@ -266,21 +423,24 @@ def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floa
 
 
 def _points_on_heads(curves: Sequence[Curve]) -> Floats:
-    """Return points on the arrowheads of the curves."""
+    """Return points on the arrowheads of the curves: along their middle, and their corners."""
+    along = np.array([0.2, 0.6, 1.0, 0.8, 0.8]) * _HEAD_REACH
+    across = np.array([0, 0, 0, HEAD_WIDTH / 2, -HEAD_WIDTH / 2])
     points = [np.zeros((0, 2))]
     for curve in curves:
-        start, control, end = curve.points
-        for tip in (start, end) if curve.edge[1] == "<->" else (end,):
-            back = (control - tip) / max(float(np.hypot(*(control - tip))), 1e-9)
-            points.append(tip + np.outer([0.2 * _HEAD_REACH, 0.6 * _HEAD_REACH, _HEAD_REACH], back))
+        ends = [(curve.points[-1], curve.points[-2])]
+        if curve.edge[1] == "<->":
+            ends.append((curve.points[0], curve.points[1]))
+        for tip, inwards in ends:
+            back = (inwards - tip) / max(float(np.hypot(*(inwards - tip))), 1e-9)
+            points.append(tip + np.outer(along, back) + np.outer(across, [-back[1], back[0]]))
     return np.vstack(points)
 
 
 def _candidates(curve: Curve) -> tuple[Floats, Floats]:
     """Return positions for a label, and the cost of each by itself."""
     on_line = points_on(curve.points, _LABEL_ALONG)
-    start, control, end = curve.points
-    tangent = np.outer(1 - _LABEL_ALONG, control - start) + np.outer(_LABEL_ALONG, end - control)
+    tangent = points_on(curve.points, _LABEL_ALONG + 0.01) - on_line
     normal = np.column_stack([tangent[:, 1], -tangent[:, 0]])
     normal /= np.maximum(np.hypot(*normal.T), 1e-9)[:, None]
     spots = on_line[:, None] + _LABEL_ASIDE[None, :, None] * normal[:, None]

@@ -91,39 +91,38 @@ def edge_ends(curve: Curve, ends: Ends) -> tuple[str, str]:
 
 
 class EdgeShape(NamedTuple):
-    """The line of an edge (start, control point, end) and its marks, by end, None where absent.
+    """The line of an edge (points of a curve) and its marks, by end, None where absent.
 
     A head is given by its three corners, a circle by its center.
     """
 
     line: Floats
-    heads: tuple[Floats | None, Floats | None]
-    circles: tuple[Floats | None, Floats | None]
+    heads: list[Floats | None]
+    circles: list[Floats | None]
 
 
 def edge_shape(curve: Curve, ends: tuple[str, str]) -> EdgeShape:
     """Return the shape of an edge with these marks; the line stops at heads and circles."""
-    start, control, end = curve.points
-    tips: list[Floats] = []
-    heads: list[Floats | None] = []
-    circles: list[Floats | None] = []
-    for tip, mark in zip((start, end), ends, strict=True):
-        along = (tip - control) / float(np.hypot(*(tip - control)))
+    line = curve.points.copy()
+    shape = EdgeShape(line, [], [])
+    for k, inner, mark in ((0, 1, ends[0]), (-1, -2, ends[1])):
+        tip = curve.points[k]
+        along = tip - curve.points[inner]
+        along /= float(np.hypot(*along))
         across = np.array([-along[1], along[0]]) * (HEAD_WIDTH / 2)
         base = tip - along * HEAD_LENGTH
+        head = np.array([tip, base + across, base - across])
         retreat = {"head": 0.8 * HEAD_LENGTH, "circle": 2 * CIRCLE_RADIUS, "tail": 0.0}[mark]
-        tips.append(tip - along * retreat)
-        heads.append(np.array([tip, base + across, base - across]) if mark == "head" else None)
-        circles.append(tip - along * CIRCLE_RADIUS if mark == "circle" else None)
-    return EdgeShape(
-        np.array([tips[0], control, tips[1]]), (heads[0], heads[1]), (circles[0], circles[1])
-    )
+        line[k] = tip - along * retreat
+        shape.heads.append(head if mark == "head" else None)
+        shape.circles.append(tip - along * CIRCLE_RADIUS if mark == "circle" else None)
+    return shape
 
 
-def line_path(shape: EdgeShape) -> str:
-    """Return the line of an edge as an SVG path."""
-    start, control, end = shape.line
-    return f"M{_xy(start)} Q{_xy(control)} {_xy(end)}"
+def line_path(points: Floats) -> str:
+    """Return a curve as an SVG path."""
+    parts = [f"Q{_xy(points[k])} {_xy(points[k + 1])}" for k in range(1, len(points), 2)]
+    return f"M{_xy(points[0])} {' '.join(parts)}"
 
 
 def head_path(corners: Floats | None) -> str:
@@ -144,7 +143,7 @@ def _svg_edge(curve: Curve, ends: tuple[str, str]) -> Iterator[str]:
     right = {"head": ">", "tail": "", "circle": "o"}[ends[1]]
     yield f'<g class="{kind}" stroke="{color}" fill="{color}" stroke-width="1.5">'
     yield f"<title>{escape(printable(f'{a} {left}-{right} {b}'))}</title>"
-    yield f'<path fill="none" d="{line_path(shape)}"/>'
+    yield f'<path fill="none" d="{line_path(shape.line)}"/>'
     for head in shape.heads[::-1]:
         if head is not None:
             yield f'<path stroke="none" d="{head_path(head)}"/>'

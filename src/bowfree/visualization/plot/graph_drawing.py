@@ -222,7 +222,7 @@ def _draw_edge(
 ) -> None:
     color, order = _color(ends), 1 if ends == ("head", "head") else 2
     shape = svg.edge_shape(curve, ends)
-    path = Path(shape.line, [Path.MOVETO, Path.CURVE3, Path.CURVE3])
+    path = Path(shape.line, [Path.MOVETO, *[Path.CURVE3] * (len(shape.line) - 1)])
     a, mark, b = curve.edge
     line = PathPatch(path, fc="none", ec=color, capstyle="butt", zorder=order)
     line.set_gid(f"{a} {mark} {b}")

@@ -149,6 +149,8 @@ def report_content(
         "graph_title": "Graph" if isinstance(result, Fit) else "Best graph",
         "view": view,
         "view_json": _script_json(view.script),
+        "score": fit.score if isinstance(result, Fit) else result.score,
+        "other_score": "" if isinstance(result, Fit) else _other_score(result, fit),
         "fit_title": fit_title(fit),
         "facts": fit_facts(fit),
         "warnings": [
@@ -217,6 +219,16 @@ def _reason_unchecked(fit: Fit) -> str:
         if not has_rows(fit.moments):
             reason = f"The data are {fit.moments.sample.describe()}"
     return f"{reason}, so normality and outliers were not checked."
+
+
+def _other_score(result: SearchResult | ExhaustiveResult, fit: Fit) -> str:
+    """Return why the score of the fit differs from that of the search, where it does."""
+    if abs(result.score - fit.score) < 1e-9 * abs(fit.score):
+        return ""
+    return (
+        f"The fit and its score ({fit.score:.4f}) use the holdout sample; the search, and the score "
+        f"at the top ({result.score:.4f}), use the other observations."
+    )
 
 
 def _settings(

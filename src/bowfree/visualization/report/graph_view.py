@@ -1,7 +1,7 @@
 """The graph of the report: SVG that can be read without scripts, and geometry for the script.
 
-The script of the page moves nodes and hides edges. It draws curves from the centers and bends, as
-:mod:`bowfree.visualization.svg` does. Colors come from the style sheet of the page.
+The script of the page moves nodes and hides edges. It draws the same curves; those of a node that was
+moved are drawn with their old bend. Colors come from the style sheet of the page.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class GraphView:
     min_strength: float  # weaker edges are hidden at first, so that a dense graph can be read
     modules: list[list[str]]  # nodes of each module; empty for small graphs
     regions: list[tuple[float, ...]]  # rectangles of the modules in the first layout
-    script: dict[str, Any]  # centers, sizes and bends by layout, for the script of the page
+    script: dict[str, Any]  # centers, sizes and curves by layout, for the script of the page
 
 
 def graph_view(
@@ -131,6 +131,7 @@ def graph_view(
         regions = module_regions(layout, groups) if by_modules else []
         layouts[name] = {
             "centers": _rounded(layout.centers),
+            "curves": [_rounded(curve.points) for curve in curves],
             "bends": [curve.bend for curve in curves],
             "spots": _rounded(spots := place_labels(curves, layout, label_sizes)),
             "frame": _rounded(np.concatenate([low, high - low])),
@@ -186,7 +187,7 @@ def _svg_edge(edge: EdgeView, curve: Curve, label: str, spot: Floats) -> dict[st
     return {
         "view": edge,
         "kind": "directed" if edge.mark == "->" else "bidirected",
-        "line": svg.line_path(shape),
+        "line": svg.line_path(shape.line),
         "heads": [svg.head_path(head) for head in shape.heads],
         "width": round(1.1 + 1.7 * min(edge.strength, 1.0), 2),
         "weight": significant(edge.estimate.estimate, 4),

@@ -12,12 +12,14 @@
 
   // --- edges, drawn with the functions of curves.js, which precede this script ---
   let layout, centers;  // the layout in use, and the current centers of the nodes
+  const moved = new Set();  // nodes that are not where the layout has them
   let held = null, grip = [0, 0];  // the node being dragged, and the offset of the pointer in it
 
   function drawEdge(k, spot) {
     const { a, b, kind, ends } = view.edges[k];
-    const points = clipped(fullCurve(centers[a], centers[b], layout.bends[k]),
-      [a, b].map((v) => [centers[v], view.sizes[v]]));
+    const points = !moved.has(a) && !moved.has(b) ? layout.curves[k]
+      : clipped(fullCurve(centers[a], centers[b], layout.bends[k]),
+        [a, b].map((v) => [centers[v], view.sizes[v]]));
     for (const part of [edges[k], labels[k]]) part.style.visibility = points ? "" : "hidden";
     if (!points) return;
     const own = kind === "directed" ? ["tail", "head"] : ["head", "head"];
@@ -48,6 +50,7 @@
     centers[v] = [
       Math.min(Math.max(x, left + w / 2), left + width - w / 2),
       Math.min(Math.max(y, top + h / 2), top + height - h / 2)];
+    moved.add(v);
     nodes[v].setAttribute("transform", `translate(${xy(centers[v])})`);
     view.edges.forEach(({ a, b }, k) => { if (a === v || b === v) drawEdge(k); });
   }
@@ -72,6 +75,7 @@
   function useLayout(name) {
     layout = view.layouts[name];
     centers = layout.centers.map((center) => [...center]);
+    moved.clear();
     picture.setAttribute("viewBox", layout.frame.join(" "));
     drawRegions();
     drawAll(layout.spots);
@@ -209,7 +213,23 @@
     });
     nodes.forEach((node, v) => node.classList.toggle("filtered", !all && !near.has(v)));
     byId("strength-value").textContent = least.toFixed(2);
-    byId("shown").textContent = `${count} of ${edges.length} edges shown`;
+    const shown = byId("shown"), partial = count < edges.length;
+    shown.classList.toggle("partial", partial);
+    shown.textContent = !partial ? `All ${count} edges are drawn.`
+      : `Only ${count} of ${edges.length} edges are drawn${least ? `: those with a standardized estimate of at least ${least.toFixed(2)}` : ""}.`;
+    if (partial) {
+      const all = document.createElement("button");
+      all.type = "button";
+      all.className = "scripted";
+      all.textContent = "Draw all";
+      all.addEventListener("click", () => {
+        for (const id of ["show-directed", "show-bidirected"]) byId(id).checked = true;
+        byId("strength").value = 0;
+        byId("around").value = "-1";
+        filter();
+      });
+      shown.append(all);
+    }
   }
   for (const id of ["show-directed", "show-bidirected", "strength", "around"]) {
     byId(id).addEventListener("input", filter);
