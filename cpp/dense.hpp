@@ -74,7 +74,7 @@ inline constexpr int cholesky_block = 48;
 }
 
 /// What is left of a variance when others explain it to rounding: a pivot below this share of its
-/// diagonal entry has no digit that means unbounded. Data that pass the gate stay above 1e-12.
+/// diagonal entry has no digit that means anything. Validated data stay above 1e-12.
 inline constexpr double rounding_share = 1e-14;
 
 /// The same for a matrix that may be singular to rounding: pivots that are nothing but rounding

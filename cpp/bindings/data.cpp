@@ -90,19 +90,16 @@ void bind_data(nb::module_& m) {
                 new (self) JointData(make_conditions(S, weights, targets, kinds, constant));
             },
             "S"_a, "weights"_a, "targets"_a, "kinds"_a, "constant"_a,
-            "S: (K, d, d), divisor n. weights: shares of the observations. targets: uint8 (K, d), "
-            "the variables that an intervention acted on. kinds: of the interventions, numbered as "
-            "in cpp/data/intervention_kinds.hpp. constant: S are second moments, (K, d + 1, d + "
-            "1), the last "
-            "variable being always one.")
+            "S: (K, d, d), divisor n. weights: shares of the observations. targets: uint8 (K, d). "
+            "kinds: of the interventions, see cpp/data/intervention_kinds.hpp. constant: S are "
+            "second moments, (K, d + 1, d + 1); the last variable is always one.")
         .def_ro("set_objective", &JointData::set_objective,
-                "F of what set variables have to themselves, whatever the graph.")
-        .def_ro("n_set", &JointData::n_set, "Number of variances that they have there.");
+                "The contribution of set variables to F, the same for every graph.")
+        .def_ro("n_set", &JointData::n_set, "The number of their variances.");
 
     m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,
-          "What an intervention makes of each coefficient [head, tail] and each error covariance:\n"
-          "0 absent, 1 shared with the other conditions, 2 the condition's own. See\n"
-          "cpp/data/intervention_kinds.hpp.");
+          "The use of each coefficient [head, tail] and each error covariance in a condition: 0\n"
+          "absent, 1 shared with other conditions, 2 specific to it.");
 
     m.def("cross_products", &multiply_columns, "X"_a, "Y"_a,
           "X^T Y, with the same bits on every processor.");

@@ -17,7 +17,9 @@ namespace bowfree::bindings {
 
 namespace {
 
-/// Does `work`, which adds members, until time is up; how many were added.
+using namespace nb::literals;
+
+/// Calls `work`, which adds members until time is up; returns their number.
 template <class Work>
 auto added_in_time(EffectCounter& counter, std::optional<double> seconds, Work&& work) {
     return interruptibly(seconds, [&](const Stop& stop) {
@@ -111,26 +113,22 @@ void bind_effects(nb::module_& m) {
                 new (self) EffectCounter(std::move(joint), path_sign, zero, max_districts,
                                          variances, std::move(entries));
             },
-            nb::arg("S"), nb::arg("path_sign"), nb::arg("zero"), nb::arg("max_districts"),
-            nb::arg("variances"), nb::arg("gamma").none() = nb::none())
-        .def("add_graphs", &add_graphs, nb::arg("parents"), nb::arg("spouses"),
-             nb::arg("seconds").none(),
-             "Adds BAPs, given as two arrays of shape (members, d, words), until time is up; "
-             "returns how many.")
-        .def("add_members", &add_members, nb::arg("edges"), nb::arg("kinds"),
-             nb::arg("seconds").none(),
-             "Adds BAPs with these edges, given as states of shape (members, edges), see "
-             "cpp/graph/edge.hpp, until time is up; returns how many. Only effects among the ends "
-             "of the edges are looked at.")
-        .def("objectives", &objectives, nb::arg("parents"), nb::arg("spouses"),
-             nb::arg("seconds").none(), nb::arg("seconds_of_first").none(),
-             "Sum of F over the districts of each of these BAPs, see cpp/model/likelihood.hpp, "
-             "until time is up; TimeIsUp is raised when the first takes longer than it may.")
-        .def("reset", &EffectCounter::reset, "Forgets the members, not the fits.")
+            "S"_a, "path_sign"_a, "zero"_a, "max_districts"_a, "variances"_a,
+            "gamma"_a.none() = nb::none())
+        .def("add_graphs", &add_graphs, "parents"_a, "spouses"_a, "seconds"_a.none(),
+             "Adds BAPs of shape (members, d, words) until time is up; returns their number.")
+        .def("add_members", &add_members, "edges"_a, "kinds"_a, "seconds"_a.none(),
+             "Adds BAPs with these edges, given by pair states of shape (members, edges), until "
+             "time is up; returns their number. Only effects among the ends of the edges count.")
+        .def("objectives", &objectives, "parents"_a, "spouses"_a, "seconds"_a.none(),
+             "seconds_of_first"_a.none(),
+             "Sum of F over the districts of each BAP until time is up; raises TimeIsUp when the "
+             "first takes longer than permitted.")
+        .def("reset", &EffectCounter::reset, "Removes the members, but not the fits.")
         .def("tally", &to_dict, "Bounds, sums and counts over the members, each (d, d).")
         .def_prop_ro("n_fits", &EffectCounter::n_fits, "Districts fitted.")
         .def_prop_ro("work", &EffectCounter::work,
-                     "Iterations of the fits times the cube of the nodes they were about.")
+                     "Iterations of the fits times the cube of their numbers of nodes.")
         .def_prop_ro("n_uncertified", &EffectCounter::n_uncertified,
                      "Of these, fits that are not certified to be a maximum.");
 }

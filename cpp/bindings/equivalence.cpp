@@ -21,7 +21,9 @@ namespace bowfree::bindings {
 
 namespace {
 
-/// Edges, orbit, n_baps, n_classes, largest_class, n_split, kinds of an example of a split class.
+using namespace nb::literals;
+
+/// Edges, orbit, n_baps, n_classes, largest_class, n_split, edge kinds of an example of a split class.
 using AtlasRow = std::tuple<std::vector<std::pair<int, int>>, std::uint64_t, std::uint64_t,
                             std::uint64_t, std::uint64_t, std::uint64_t, std::vector<int>>;
 /// Edges, their states in each member, complete.
@@ -68,13 +70,14 @@ std::tuple<int, int, int> decide(int d, const std::vector<Word>& parents_g,
     return {test.answer == Inclusion::yes, test.a, test.b};
 }
 
-/// Answer, conflict, condition, the other condition, and the pair.
+/// Answer, conflict, condition, the other condition, and the pair; see `ConditionsTest`.
 std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, const Bits& spouses_g,
                                                        const Bits& parents_h, const Bits& spouses_h,
                                                        const GivenConditions& given,
                                                        std::uint64_t seed, bool equivalence) {
     const Graph G = to_graph(parents_g, spouses_g), H = to_graph(parents_h, spouses_h);
-    if (G.d() != H.d()) throw std::invalid_argument("the graphs must have as many nodes");
+    if (G.d() != H.d())
+        throw std::invalid_argument("the graphs must have the same number of nodes");
     const Conditions conditions = to_conditions(G.d(), given);
     const std::vector<int> order_G = topological_order(G), order_H = topological_order(H);
     const ConditionsTest test = interruptibly([&](const Stop& stop) {
@@ -93,16 +96,16 @@ std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, co
 
 void bind_equivalence(nb::module_& m) {
     m.def(
-        "decide", &decide, nb::arg("d"), nb::arg("parents_g"), nb::arg("spouses_g"),
-        nb::arg("parents_h"), nb::arg("spouses_h"), nb::arg("seed"), nb::arg("equivalence"),
-        "Is the model of G inside that of H (`equivalence`: the same as that of H)?\n\n"
-        "Graphs come as the words of all rows in one list. Returns (answer, a, b): answer is 1 or\n"
-        "0, with the pair of H that fails if a constraint decided; -1 (G) or -2 (H) for a graph\n"
-        "that has a cycle or a bow where none may be.");
+        "decide", &decide, "d"_a, "parents_g"_a, "spouses_g"_a, "parents_h"_a, "spouses_h"_a,
+        "seed"_a, "equivalence"_a,
+        "Whether the model of G is inside that of H (`equivalence`: equal to that of H).\n\n"
+        "Graphs are lists of the words of all rows. Returns (answer, a, b): answer is 1 or 0, "
+        "with\n"
+        "the pair of H whose constraint fails, or -1 (G) or -2 (H) if that graph has a cycle or a\n"
+        "bow.");
     m.def(
-        "decide_under", &decide_under, nb::arg("parents_g"), nb::arg("spouses_g"),
-        nb::arg("parents_h"), nb::arg("spouses_h"), nb::arg("conditions"), nb::arg("seed"),
-        nb::arg("equivalence"),
+        "decide_under", &decide_under, "parents_g"_a, "spouses_g"_a, "parents_h"_a, "spouses_h"_a,
+        "conditions"_a, "seed"_a, "equivalence"_a,
         "The same under several conditions, (kind, targets) each, for an acyclic G and a BAP H.\n\n"
         "Returns (answer, conflict, condition, other, a, b), see "
         "cpp/equivalence/interventions.hpp.");
@@ -131,10 +134,10 @@ void bind_equivalence(nb::module_& m) {
                 return std::nullopt;
             }
         },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("kinds"), nb::arg("known"),
-        nb::arg("additions"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("seconds").none(),
-        "Members of a class (their kinds on the edges of the skeleton) sorted into classes, once "
-        "for each condition that may be added: int32, (members, additions). None: time was up.");
+        "parents"_a, "spouses"_a, "kinds"_a, "known"_a, "additions"_a, "seed"_a, "n_threads"_a,
+        "seconds"_a.none(),
+        "The classes of the members of a class after adding each condition: int32, (members, "
+        "additions). `kinds`: pair states of the edges of the skeleton. None if time was up.");
     m.def(
         "class_factors",
         [](const Bits& parents, const Bits& spouses, bool exact, std::uint64_t seed,
@@ -148,12 +151,9 @@ void bind_equivalence(nb::module_& m) {
             });
             return to_factors(std::move(factors));
         },
-        nb::arg("parents"), nb::arg("spouses"), nb::arg("exact"), nb::arg("seed"), nb::arg("limit"),
-        nb::arg("seconds").none(), nb::arg("conditions") = GivenConditions{},
-        nb::arg("progress").none() = nb::none(),
-        "The class, one (edges, kinds, complete) per connected component; kinds are states of "
-        "pairs, "
-        "see cpp/graph/edge.hpp.");
+        "parents"_a, "spouses"_a, "exact"_a, "seed"_a, "limit"_a, "seconds"_a.none(),
+        "conditions"_a = GivenConditions{}, "progress"_a.none() = nb::none(),
+        "The class, one (edges, kinds, complete) per connected component; kinds are pair states.");
     m.def(
         "collider_sizes",
         [](const Bits& parents, const Bits& spouses) {
@@ -162,14 +162,14 @@ void bind_equivalence(nb::module_& m) {
                 sizes.push_back(tree.n_options());
             return sizes;
         },
-        nb::arg("parents"), nb::arg("spouses"),
+        "parents"_a, "spouses"_a,
         "Number of options of each independent choice among the collider-invariant graphs.");
     m.def(
         "collider_factors",
         [](const Bits& parents, const Bits& spouses) {
             return to_factors(collider_factors(to_graph(parents, spouses)));
         },
-        nb::arg("parents"), nb::arg("spouses"),
+        "parents"_a, "spouses"_a,
         "The collider-invariant graphs, one (edges, kinds, complete) per independent choice.");
     m.def(
         "empirical_class",
@@ -188,9 +188,8 @@ void bind_equivalence(nb::module_& m) {
                                    to_numpy(std::move(found.objective)), found.own,
                                    found.members.complete);
         },
-        nb::arg("S"), nb::arg("parents"), nb::arg("spouses"), nb::arg("epsilon"),
-        nb::arg("max_depth"), nb::arg("limit"), nb::arg("seconds").none(), nb::arg("sweeps") = 0,
-        nb::arg("progress").none() = nb::none(),
+        "S"_a, "parents"_a, "spouses"_a, "epsilon"_a, "max_depth"_a, "limit"_a, "seconds"_a.none(),
+        "sweeps"_a = 0, "progress"_a.none() = nb::none(),
         "Section 3.3: (kinds, objective of each, objective of the graph, complete).");
     m.def(
         "atlas",
@@ -208,8 +207,7 @@ void bind_equivalence(nb::module_& m) {
             }
             return out;
         },
-        nb::arg("d"), nb::arg("seed"), nb::arg("n_threads"),
-        nb::arg("conditions") = GivenConditions{},
+        "d"_a, "seed"_a, "n_threads"_a, "conditions"_a = GivenConditions{},
         "Per unlabeled skeleton: edges, orbit, n_baps, n_classes, largest_class, n_split, "
         "example.");
 }

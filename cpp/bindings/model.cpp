@@ -172,10 +172,8 @@ void bind_model(nb::module_& m) {
           "more_starts"_a = false, "seconds"_a.none() = nb::none(),
           "Maximum likelihood fit of a BAP to the covariance matrix S (divisor n).\n\n"
           "`max_iter` and `tol` are those of method 'ricf', the paper's; `n_starts` and `seed`\n"
-          "those of 'newton', and with `look` gross misfits are fitted from further starts, the "
-          "best\n"
-          "end of which is returned. After so many `seconds`, TimeIsUp is raised. Parents and "
-          "spouses are bitsets of shape (d, words).");
+          "those of 'newton'; with `more_starts`, gross misfits are fitted from further starts.\n"
+          "TimeIsUp is raised after `seconds`. Parents and spouses have shape (d, words).");
 }
 
 }  // namespace bowfree::bindings

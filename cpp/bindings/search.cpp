@@ -15,12 +15,13 @@
 #include "bindings/calls.hpp"
 #include "bindings/data.hpp"
 #include "graph/key.hpp"
-#include "search/edge_changes.hpp"
-#include "search/exhaustive.hpp"
+#include "search/enumeration.hpp"
 
 namespace bowfree::bindings {
 
 namespace {
+
+using namespace nb::literals;
 
 Named to_dict(int index, const Run& run) {
     Named found;
@@ -54,9 +55,8 @@ ScoredStack to_scored_stack(int d, const std::vector<Scored>& graphs) {
     return {std::move(parents), std::move(spouses), std::move(scores)};
 }
 
-/// The pool of all runs, with every score worked out afresh, in one order for all: best first, then
-/// by key. In a stopped search a graph whose districts are no longer in the cache keeps the score
-/// it came with.
+/// The pool of all runs with newly computed scores, best first, then by key. In a stopped search a
+/// graph whose districts are no longer cached keeps its earlier score.
 ScoredStack sorted_pool(Search& search) {
     std::vector<std::pair<Key, Scored>> graphs;
     interruptibly([&](const Stop& signals) {
@@ -81,21 +81,20 @@ ScoredStack sorted_pool(Search& search) {
     return to_scored_stack(search.scorer().d(), found);
 }
 
-/// The pool of finished runs, with the scores that it is ranked by. They may differ from those of
-/// `sorted_pool` by rounding (a graph may have been met as a neighbor), and which of several equal
-/// graphs stay in the pool hangs on that: offered to another search, these give the same pool
-/// there.
+/// The pool of complete runs with the scores by which it is ranked. They may differ from those of
+/// `sorted_pool` by rounding, and determine which of several equal graphs remain: offered to another
+/// search, they give the same pool there.
 ScoredStack ranked_pool(Search& search) {
     return to_scored_stack(search.scorer().d(), search.pool().sorted());
 }
 
-/// (k, 3) pairs and their new states, and k gains: every change of one pair that the rules permit.
+/// All permitted changes of one pair: (k, 3) pairs and new states, and k gains.
 auto changes_of_edges(const Data& data, const Bits& parents, const Bits& spouses,
                       const Rules& rules, int sweeps) {
     const Graph graph = to_graph(parents, spouses);
     expect_nodes(rules, graph.d());
-    // Gains are asked for without a penalty, so n does not matter. A small cache does: districts
-    // after a change are many, but the parts that are peeled off them come again and again.
+    // Without a penalty n does not matter. A small cache is enough: districts differ, but many of
+    // the parts that are peeled off them are equal.
     Scorer scorer(to_conditions(data, graph.d()), 2.0, 0.0, std::size_t{1} << 24, sweeps);
     if (sweeps > 0) expect_observational(scorer.data());
     std::vector<std::int32_t> moves;
@@ -130,12 +129,12 @@ void bind_search(nb::module_& m) {
                                keep,
                                window};
             },
-            nb::kw_only(), nb::arg("direction"), nb::arg("neighbors"), nb::arg("max_steps"),
-            nb::arg("tolerance"), nb::arg("plateau"), nb::arg("order_kicks"), nb::arg("dag_kicks"),
-            nb::arg("bap_kicks"), nb::arg("whole_first"), nb::arg("burn_in"), nb::arg("keep"),
-            nb::arg("window"),
-            "direction: as the enum in cpp/search/climb.hpp. neighbors: 0 for all. max_steps: -1 "
-            "for no limit. window: in units of the score.");
+            nb::kw_only(), "direction"_a, "neighbors"_a, "max_steps"_a, "tolerance"_a, "plateau"_a,
+            "order_kicks"_a, "dag_kicks"_a, "bap_kicks"_a, "whole_first"_a, "burn_in"_a, "keep"_a,
+            "window"_a,
+            "direction: see cpp/search/climb.hpp. neighbors: 0 for all. max_steps: -1 for no "
+            "limit. "
+            "window: in units of the score.");
 
     nb::class_<Task>(m, "Task", "One independent run.")
         .def(
@@ -145,10 +144,9 @@ void bind_search(nb::module_& m) {
                 new (self) Task{static_cast<RunKind>(kind), seed, stream, std::nullopt, work_limit};
                 if (start) self->start = to_graph(start->first, start->second);
             },
-            nb::arg("kind"), nb::arg("seed"), nb::arg("stream"),
-            nb::arg("start").none() = nb::none(),
-            nb::arg("work_limit") = std::numeric_limits<double>::infinity(),
-            "kind: 0 climb, 1 sparse, 2 dag_first, 3 kicks. Without a start the run has its own.");
+            "kind"_a, "seed"_a, "stream"_a, "start"_a.none() = nb::none(),
+            "work_limit"_a = std::numeric_limits<double>::infinity(),
+            "kind: 0 climb, 1 sparse, 2 dag_first, 3 kicks; start: default is that of the kind.");
 
     nb::class_<Search>(m, "Search", "A cache, a pool, and threads of independent runs.")
         .def(
@@ -163,9 +161,8 @@ void bind_search(nb::module_& m) {
                 new (self) Search(std::move(conditions), n, penalty, cache_bytes, rules, options,
                                   start, sweeps);
             },
-            nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
-            nb::arg("rules"), nb::arg("options"), nb::arg("required"), nb::arg("sweeps") = 0,
-            "sweeps: of RICF for a score; 0 for converged fits.")
+            "S"_a, "n"_a, "penalty"_a, "cache_bytes"_a, "rules"_a, "options"_a, "required"_a,
+            "sweeps"_a = 0, "sweeps: of RICF for a score; 0 for converged fits.")
         .def(
             "launch",
             [](Search& self, std::vector<Task> tasks, int n_threads) {
@@ -174,7 +171,7 @@ void bind_search(nb::module_& m) {
                 const nb::gil_scoped_release released;
                 self.launch(std::move(tasks), n_threads);
             },
-            nb::arg("tasks"), nb::arg("n_threads"), "Starts threads on the tasks.")
+            "tasks"_a, "n_threads"_a, "Starts threads on the tasks.")
         .def(
             "collect",
             [](Search& self, double seconds) {
@@ -187,9 +184,9 @@ void bind_search(nb::module_& m) {
                 for (const auto& [index, run] : runs) found.push_back(to_dict(index, run));
                 return found;
             },
-            nb::arg("seconds"), "Runs finished since the last call; waits for one so long.")
+            "seconds"_a, "Runs finished since the last call; waits up to `seconds` for one.")
         .def("busy", &Search::busy)
-        .def("stop", &Search::stop, "Tells all runs to end where they are.")
+        .def("stop", &Search::stop, "Stops all runs.")
         .def(
             "offer",
             [](Search& self, const Bits& parents, const Bits& spouses, double score,
@@ -199,18 +196,18 @@ void bind_search(nb::module_& m) {
                 (finished ? self.pool() : self.unfinished_pool())
                     .offer(graph_key(graph), score, graph);
             },
-            nb::arg("parents"), nb::arg("spouses"), nb::arg("score"), nb::arg("finished") = true,
-            "Puts a graph of known score into the pool of finished runs, or of others.")
+            "parents"_a, "spouses"_a, "score"_a, "finished"_a = true,
+            "Adds a graph with its score to the pool of complete runs, or of others.")
         .def("pool", &sorted_pool,
-             "The best graphs met: parents and spouses, (graphs, d, words), and their scores.")
+             "The best graphs: parents and spouses, (graphs, d, words), and their scores.")
         .def("ranked_pool", &ranked_pool,
-             "The pool of finished runs, with the scores that it is ranked by.")
+             "The pool of complete runs, with the scores by which it is ranked.")
         .def(
             "permits",
             [](Search& self, const Bits& parents, const Bits& spouses) {
                 return self.rules().permits(to_graph(parents, spouses));
             },
-            nb::arg("parents"), nb::arg("spouses"), "True when the graph satisfies the rules.")
+            "parents"_a, "spouses"_a, "True when the graph satisfies the rules.")
         .def(
             "score",
             [](Search& self, const Bits& parents, const Bits& spouses) {
@@ -221,7 +218,7 @@ void bind_search(nb::module_& m) {
                     return self.scorer().score(graph, workspace);
                 });
             },
-            nb::arg("parents"), nb::arg("spouses"), "The score of a graph, through the cache.")
+            "parents"_a, "spouses"_a, "The score of a graph, through the cache.")
         .def(
             "score_all",
             [](Search& self) {
@@ -229,13 +226,12 @@ void bind_search(nb::module_& m) {
                     [&](const Stop& stop) { return score_all(self.scorer(), self.rules(), stop); });
                 return std::pair(to_numpy(std::move(all.codes)), to_numpy(std::move(all.scores)));
             },
-            "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/exhaustive.hpp.")
+            "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/enumeration.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
 
-    m.def("edge_changes", &changes_of_edges, nb::arg("S"), nb::arg("parents"), nb::arg("spouses"),
-          nb::arg("rules"), nb::arg("sweeps") = 0,
-          "Every permitted change of one pair, as ((i, j, state), gain in log-likelihood per "
-          "observation).");
+    m.def("edge_changes", &changes_of_edges, "S"_a, "parents"_a, "spouses"_a, "rules"_a,
+          "sweeps"_a = 0,
+          "All permitted changes of one pair: (i, j, state), and gains in log-likelihood per row.");
 }
 
 }  // namespace bowfree::bindings

@@ -10,6 +10,8 @@ namespace bowfree::bindings {
 
 namespace {
 
+using namespace nb::literals;
+
 BitArrays sample_mcmc(const Bits& parents, const Bits& spouses, const Rules& rules,
                       std::size_t size, std::int64_t burn_in, std::int64_t thin, bool printed_step,
                       std::uint64_t seed) {
@@ -62,8 +64,7 @@ void bind_space(nb::module_& m) {
                                  std::vector<std::uint8_t>(knowledge.data(),
                                                            knowledge.data() + knowledge.size())};
             },
-            nb::arg("graph_class"), nb::arg("max_in_degree"), nb::arg("max_edges"),
-            nb::arg("max_district"), nb::arg("knowledge"),
+            "graph_class"_a, "max_in_degree"_a, "max_edges"_a, "max_district"_a, "knowledge"_a,
             "graph_class: 0 bap, 1 dag, 2 bidirected, 3 ancestral, 4 arid. knowledge: uint8 "
             "(d, d), or (0, 0) for none; bit e of [i, j], i < j, permits edge e (0 none, 1 i -> j, "
             "2 j -> i, 3 i <-> j).")
@@ -74,15 +75,14 @@ void bind_space(nb::module_& m) {
                 expect_nodes(self, graph.d());
                 return self.permits(graph);
             },
-            nb::arg("parents"), nb::arg("spouses"), "True when the graph satisfies every rule.");
-    m.def("sample_mcmc", &sample_mcmc, nb::arg("parents"), nb::arg("spouses"), nb::arg("rules"),
-          nb::arg("size"), nb::arg("burn_in"), nb::arg("thin"), nb::arg("printed_step"),
-          nb::arg("seed"),
+            "parents"_a, "spouses"_a, "True when the graph satisfies every rule.");
+    m.def("sample_mcmc", &sample_mcmc, "parents"_a, "spouses"_a, "rules"_a, "size"_a, "burn_in"_a,
+          "thin"_a, "printed_step"_a, "seed"_a,
           "Graphs of a random walk from the given one: one walk with `thin` steps between samples "
           "or, with thin = 0, independent walks. Returns (parents, spouses), each "
           "(size, d, words).");
-    m.def("sample_triangular", &sample_triangular, nb::arg("d"), nb::arg("rules"), nb::arg("size"),
-          nb::arg("seed"), "The naive sampler; returns as `sample_mcmc`.");
+    m.def("sample_triangular", &sample_triangular, "d"_a, "rules"_a, "size"_a, "seed"_a,
+          "The naive sampler; returns as `sample_mcmc`.");
 }
 
 }  // namespace bowfree::bindings

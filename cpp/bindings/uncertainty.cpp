@@ -22,6 +22,8 @@ namespace bowfree::bindings {
 
 namespace {
 
+using namespace nb::literals;
+
 /// Weight of a class, members of each of its components, and whether these are all.
 using Part = std::tuple<double, std::vector<std::uint64_t>, bool>;
 using AverageAndParts = std::tuple<Named, std::vector<Part>, double>;
@@ -330,44 +332,40 @@ void bind_uncertainty(nb::module_& m) {
         .def(nb::init<const Data&, double, double, std::size_t, const Rules&,
                       const std::vector<std::pair<Bits, Bits>>&, double, std::vector<double>,
                       std::size_t, double, std::uint64_t>(),
-             nb::arg("S"), nb::arg("n"), nb::arg("penalty"), nb::arg("cache_bytes"),
-             nb::arg("rules"), nb::arg("starts"), nb::kw_only(), nb::arg("temperature"),
-             nb::arg("log_prior"), nb::arg("keep"), nb::arg("window"), nb::arg("seed"))
-        .def("offer", &PythonChains::offer, nb::arg("parents"), nb::arg("spouses"),
+             "S"_a, "n"_a, "penalty"_a, "cache_bytes"_a, "rules"_a, "starts"_a, nb::kw_only(),
+             "temperature"_a, "log_prior"_a, "keep"_a, "window"_a, "seed"_a)
+        .def("offer", &PythonChains::offer, "parents"_a, "spouses"_a,
              "Adds graphs to those that chains may jump to.")
-        .def("run", &PythonChains::run, nb::arg("steps"), nb::arg("thin"), nb::arg("n_threads"),
-             nb::arg("seconds").none(),
+        .def("run", &PythonChains::run, "steps"_a, "thin"_a, "n_threads"_a, "seconds"_a.none(),
              "Runs steps of every chain and records every thin-th graph; with thin = 0 none. "
              "Returns "
              "False if time was up.")
-        .def("begin_segment", &PythonChains::begin_segment, nb::arg("seconds").none() = nb::none(),
+        .def("begin_segment", &PythonChains::begin_segment, "seconds"_a.none() = nb::none(),
              "Begins a new segment: renews the graphs to jump to and to splice from, and deletes "
              "the "
              "samples. Returns False if time was up; then nothing has changed.")
-        .def("state", &PythonChains::state, nb::arg("chain"),
+        .def("state", &PythonChains::state, "chain"_a,
              "State of a chain: graph, random numbers, all steps, steps and accepted proposals of "
              "this segment.")
-        .def("record", &PythonChains::record, nb::arg("chain"),
+        .def("record", &PythonChains::record, "chain"_a,
              "Record of a chain: scores and states of its samples, and its best graphs.")
-        .def("restore", &PythonChains::restore, nb::arg("chain"), nb::arg("state"),
-             nb::arg("record").none() = nb::none(),
+        .def("restore", &PythonChains::restore, "chain"_a, "state"_a,
+             "record"_a.none() = nb::none(),
              "Sets the state of a chain that was continued elsewhere, and appends its record.")
         .def("jumps", &PythonChains::jumps, "The graphs to jump to, with their scores.")
-        .def("set_jumps", &PythonChains::set_jumps, nb::arg("graphs"),
-             "Sets the graphs to jump to.")
+        .def("set_jumps", &PythonChains::set_jumps, "graphs"_a, "Sets the graphs to jump to.")
         .def("memory", &PythonChains::memory, "The graphs to splice from: their states.")
-        .def("add_to_memory", &PythonChains::add_to_memory, nb::arg("states"),
+        .def("add_to_memory", &PythonChains::add_to_memory, "states"_a,
              "Adds graphs to splice from.")
         .def("samples", &PythonChains::samples, "Samples of each chain.")
         .def("pool", &PythonChains::pool, "The best distinct graphs that any chain has found.");
-    m.def("first_of_class", &first_of_class, nb::arg("parents"), nb::arg("spouses"),
-          nb::arg("seed"), nb::arg("conditions") = GivenConditions{},
+    m.def("first_of_class", &first_of_class, "parents"_a, "spouses"_a, "seed"_a,
+          "conditions"_a = GivenConditions{},
           "For each BAP the index of the first one that is equivalent to it, under conditions "
           "(kind, targets).");
-    m.def("average_classes", &average_classes, nb::arg("counter"), nb::arg("parents"),
-          nb::arg("spouses"), nb::arg("shares"), nb::arg("sizes"), nb::arg("n_classes"),
-          nb::arg("power"), nb::arg("n"), nb::arg("level"), nb::arg("limit"), nb::arg("knowledge"),
-          nb::arg("conditions"), nb::arg("seconds").none(),
+    m.def("average_classes", &average_classes, "counter"_a, "parents"_a, "spouses"_a, "shares"_a,
+          "sizes"_a, "n_classes"_a, "power"_a, "n"_a, "level"_a, "limit"_a, "knowledge"_a,
+          "conditions"_a, "seconds"_a.none(),
           "Average over graphs that are sorted by class, `sizes` of each. All members of the first "
           "`n_classes` classes count, and the given graphs of the others. Returns the averages, "
           "(weight, members of each component, complete) for each class, and the weight of all "

@@ -16,9 +16,7 @@ constexpr std::size_t block = 256;  // rows that are summed before they are adde
 constexpr std::size_t high = 4;     // columns of X, and
 constexpr std::size_t wide = 8;     // of Y, whose sums are kept in registers
 
-std::size_t padded(std::size_t columns) {
-    return (columns + high - 1) / high * high;
-}
+std::size_t padded(std::size_t columns) { return (columns + high - 1) / high * high; }
 
 #ifdef __GNUC__
 #define BOWFREE_INLINE [[gnu::always_inline]] inline

@@ -21,14 +21,12 @@ enum class ParameterUse : std::uint8_t { absent, shared, specific };
 /// The status of the coefficient of an edge; `tail` and `head`: whether these ends are targets.
 inline ParameterUse use_of_coefficient(InterventionKind kind, bool tail, bool head) {
     switch (kind) {
-        case InterventionKind::perfect:
-            return head ? ParameterUse::absent : ParameterUse::shared;
+        case InterventionKind::perfect: return head ? ParameterUse::absent : ParameterUse::shared;
         case InterventionKind::mechanism:
             return head ? ParameterUse::specific : ParameterUse::shared;
         case InterventionKind::activity:
             return tail ? ParameterUse::specific : ParameterUse::shared;
-        case InterventionKind::noise:
-            break;
+        case InterventionKind::noise: break;
     }
     return ParameterUse::shared;
 }

@@ -9,7 +9,7 @@ namespace bowfree {
 
 namespace {
 
-/// The relabellings of d nodes after which the conditions are the same, in whatever order.
+/// The relabelings of d nodes after which the conditions are the same, in any order.
 std::vector<std::vector<int>> symmetries(int d, const Conditions& conditions) {
     std::vector<std::vector<int>> found;
     std::vector<int> label(d);
@@ -27,7 +27,7 @@ std::vector<std::vector<int>> symmetries(int d, const Conditions& conditions) {
     return found;
 }
 
-/// One labeled skeleton per isomorphism type, with the size of its orbit.
+/// One labeled skeleton per isomorphism class, with the size of its orbit.
 std::vector<SkeletonCounts> unlabeled_skeletons(int d, const Conditions& conditions,
                                                 const Stop& stop) {
     const std::vector<std::vector<int>> labels = symmetries(d, conditions);
@@ -58,8 +58,8 @@ std::vector<SkeletonCounts> unlabeled_skeletons(int d, const Conditions& conditi
     return found;
 }
 
-/// Sorts all BAPs of one skeleton. A BAP is numbered by its kinds: digits in base 3, being places
-/// in `edge_kinds`.
+/// Sorts all BAPs of one skeleton. The code of a BAP has a digit in base 3 for each edge: the index
+/// of its kind in `edge_kinds`.
 void sort_skeleton(int d, const ClassOptions& options, SkeletonCounts& entry, const Stop& stop) {
     const std::size_t m = entry.edges.size();
     std::vector<std::uint64_t> weight(m + 1, 1);
@@ -88,7 +88,7 @@ void sort_skeleton(int d, const ClassOptions& options, SkeletonCounts& entry, co
         ++entry.n_classes;
         entry.n_baps += members.n_members;
         entry.largest_class = std::max(entry.largest_class, members.n_members);
-        // Only this class is `listed` now: flood it by single-edge changes from its first member.
+        // Only this class is `listed` now: find the part connected with its first member.
         std::uint64_t connected = 1;
         std::vector<std::uint64_t> stack{code};
         state[code] = reached;
@@ -125,7 +125,7 @@ std::vector<SkeletonCounts> atlas(int d, const Conditions& conditions, std::uint
         entries, [](const auto& a, const auto& b) { return a.edges.size() < b.edges.size(); });
     const int n = static_cast<int>(entries.size());
     run_jobs(n, n_threads, stop, [&](int job, const Stop& its_stop) {
-        // The skeletons with most edges take longest and go first.
+        // The skeletons with most edges take longest and come first.
         sort_skeleton(d, options, entries[n - 1 - job], its_stop);
     });
     return entries;

@@ -42,7 +42,7 @@ std::size_t EdgeKindsHash::operator()(const EdgeKinds& kinds) const {
 
 namespace {
 
-/// Makes sure that the kinds of the given graph are among those listed.
+/// Makes sure that the given graph is among the members.
 void include(const EdgeKinds& own, ClassMembers& members) {
     const std::size_t m = own.size();
     for (std::uint64_t i = 0; i < members.n_members; ++i)
@@ -55,17 +55,17 @@ void include(const EdgeKinds& own, ClassMembers& members) {
     }
 }
 
-/// What the v-structures of the given graph force about the end of an edge at a node.
+/// The end of an edge at a node; `open` if undecided.
 enum End : std::uint8_t { open, tail, head };
 enum class State : std::uint8_t { unopened, waiting, placed };
 
-/// One decision of the search, as much of it as is needed to take it back.
+/// A decision of the search.
 enum class Step : std::uint8_t {
     parent,         ///< a neighbor that is placed is a parent
     opened_parent,  ///< a neighbor that was not opened before is a parent
-    head,           ///< a neighbor is none
-    placed,         ///< a node is placed, and the one that waited for it goes on
-    placed_opened,  ///< a node is placed, none waited, and a new one is opened
+    head,           ///< a neighbor is not a parent
+    placed,         ///< a node is placed, and the search returns to the child that waits for it
+    placed_opened,  ///< a node is placed, no child waits, and a new node is opened
 };
 
 /// The search over canonical topological orders described in the header.
@@ -93,8 +93,7 @@ class ClassSearch {
             collider_end_[at(i, j)] = !graph.directed(i, j);
             collider_end_[at(j, i)] = !graph.directed(j, i);
         }
-        // Along a topological order of the given graph a node is met after its parents there, which
-        // keeps the waiting nodes few.
+        // In a topological order of the given graph, so that few nodes wait at the same time.
         for (int t : targets_)
             for (int u : targets_)
                 if (adjacent_[at(t, u)]) neighbors_[t].push_back(u);
@@ -109,7 +108,7 @@ class ClassSearch {
         };
         rows_.emplace(n_, conditions, draws(0));
         check_rows_ = draws(1);
-        // A condition that cuts nothing has the v-structures of the whole graph to show.
+        // A condition that removes no edge determines the v-structures of the whole graph.
         markov_ = std::ranges::any_of(conditions, [this](const Condition& c) {
             return std::ranges::none_of(targets_, [&](int v) { return c.cuts(v); });
         });
@@ -134,13 +133,14 @@ class ClassSearch {
         return collider_end_[at(w, a)] && collider_end_[at(w, b)];
     }
 
-    /// Ends that all graphs with the same v-structures share. Sets `forced_[at(w, a)]`, the end at
-    /// w of the edge between w and a, and follows the consequences: a head beside an unshielded
-    /// non-collider makes a tail, and the other end of a tail is a head.
+    /// Finds the ends that are the same in all graphs with these v-structures. Sets
+    /// `forced_[at(w, a)]`, the end at w of the edge between w and a, and propagates: a head in an
+    /// unshielded non-collider implies a tail at the other edge, and the other end of a tail is a
+    /// head.
     void force_ends() {
         std::deque<std::pair<int, int>> news;
         const auto force = [&](int w, int a, End end) {
-            // The given graph itself satisfies every consequence, so no conflict can arise.
+            // The given graph satisfies every implication, so there are no conflicts.
             if (forced_[at(w, a)] != open) return;
             forced_[at(w, a)] = end;
             news.emplace_back(w, a);
@@ -164,8 +164,8 @@ class ClassSearch {
         }
     }
 
-    /// Depth first through all decisions. A path has as many as there are edges and nodes, which is
-    /// why it is kept here and not on the stack of calls.
+    /// Depth-first search over all decisions, without recursion, because a path has a decision for
+    /// each edge and node.
     void search() {
         open_next();
         do {
@@ -184,7 +184,7 @@ class ClassSearch {
         waiting_.pop_back();
     }
 
-    /// Opens the first node never opened, if there is one.
+    /// Opens the first unopened node, if there is one.
     bool open_next() {
         const auto next =
             std::ranges::find_if(targets_, [this](int t) { return state_[t] == State::unopened; });
@@ -193,9 +193,9 @@ class ClassSearch {
         return true;
     }
 
-    /// Takes the next decision about the node opened last; false at a dead end or a whole graph. A
-    /// parent that is not placed yet is opened and placed before the next neighbor is looked at,
-    /// so that its constraints are checked first.
+    /// Makes the next decision about the node opened last; returns false at a dead end or a complete
+    /// graph. An unopened parent is opened and placed before the next neighbor is considered, so
+    /// that its constraints are checked first.
     bool advance() {
         stop_.check();
         if (waiting_.empty()) {
@@ -209,7 +209,7 @@ class ClassSearch {
         }
         const int u = neighbors_[t][i];
         // A waiting node is a descendant of t, so it cannot be a parent.
-        if (forced_[at(u, t)] == head || state_[u] == State::waiting) return put_head(u, t);
+        if (forced_[at(u, t)] == head || state_[u] == State::waiting) return decide_head(u, t);
         end_[at(u, t)] = tail;
         ++waiting_.back().second;
         if (state_[u] == State::placed) {
@@ -221,8 +221,8 @@ class ClassSearch {
         return true;
     }
 
-    /// Takes back decisions up to one that can be taken otherwise, and takes it so; false when
-    /// there is none left.
+    /// Backtracks to the last decision that has an alternative and takes that; returns false when
+    /// there is none.
     bool retreat() {
         while (!path_.empty()) {
             const Step step = path_.back();
@@ -237,23 +237,23 @@ class ClassSearch {
             }
             auto& [t, i] = waiting_.back();
             const int u = neighbors_[t][--i];
-            if (step != Step::head && put_head(u, t)) return true;
+            if (step != Step::head && decide_head(u, t)) return true;
             end_[at(u, t)] = open;
         }
         return false;
     }
 
-    /// Decides for a head at u, the next neighbor of t, if one fits.
-    bool put_head(int u, int t) {
-        if (!head_fits(u, t)) return false;
+    /// Decides for a head at u, the next neighbor of t, if it is possible.
+    bool decide_head(int u, int t) {
+        if (!may_be_head(u, t)) return false;
         end_[at(u, t)] = head;
         ++waiting_.back().second;
         path_.push_back(Step::head);
         return true;
     }
 
-    /// May the edge between u and t have a head at u?
-    bool head_fits(int u, int t) const {
+    /// Whether the edge between u and t may have a head at u.
+    bool may_be_head(int u, int t) const {
         if (!markov_) return true;
         if (forced_[at(u, t)] == tail) return false;
         return std::ranges::none_of(neighbors_[u], [&](int x) {
@@ -261,8 +261,8 @@ class ClassSearch {
         });
     }
 
-    /// Solves for row t, the node opened last, and places it if its constraints with the nodes
-    /// placed hold. Then it is the turn of the node that waited for it, or of a new one.
+    /// Solves for row t, the node opened last, and places it if its constraints with the placed
+    /// nodes hold. The search continues with the child that waits for it, or with a new node.
     bool place(int t) {
         parents_.clear();
         for (int u : neighbors_[t])
@@ -277,7 +277,7 @@ class ClassSearch {
 
     bool place_under_conditions(int t) {
         const ConditionsTest test =
-            rows_->place(t, parents_, order_, adjacent_.data() + at(t, 0), stop_);
+            rows_->add_node(t, parents_, order_, adjacent_.data() + at(t, 0), stop_);
         if (test.answer == Inclusion::singular) throw SingularDraw{};
         return test.answer == Inclusion::yes;
     }
@@ -292,7 +292,7 @@ class ClassSearch {
         return true;
     }
 
-    /// A whole graph: the second draw confirms it.
+    /// Adds a complete graph to the members if the second draw confirms it.
     void record() {
         for (std::size_t e = 0; e < edges_.size(); ++e) {
             const auto [i, j] = edges_[e];
@@ -308,7 +308,7 @@ class ClassSearch {
         if (answer == Inclusion::no) return;
         // With interventions graphs of one skeleton may differ in dimension.
         if (rows_ && count_parameters(H, options_.conditions) != n_parameters_) return;
-        if (found_.n_members == options_.limit) throw Stopped{};  // there is one more
+        if (found_.n_members == options_.limit) throw Stopped{};  // there are more
         found_.kinds.insert(found_.kinds.end(), kinds_.begin(), kinds_.end());
         ++found_.n_members;
         stop_.count_result();
@@ -327,17 +327,17 @@ class ClassSearch {
     std::vector<Element> R_;         // row v: cov(eps_v, X)
     std::vector<State> state_;
     std::vector<int> order_, parents_;
-    // Nodes opened and not placed, each the child of the next; from which neighbor on undecided.
+    // Nodes opened and not placed, each the child of the next, with the first undecided neighbor.
     std::vector<std::pair<int, std::size_t>> waiting_;
     std::vector<Step> path_;
     std::vector<std::vector<int>> neighbors_;
     EdgeKinds kinds_;
     std::vector<Element> M_, a_;
-    // With conditions these take the place of Sigma_, check_ and R_.
+    // With conditions, instead of Sigma_, check_ and R_.
     std::optional<ConditionRows> rows_;
     Covariances check_rows_;
     std::uint64_t n_parameters_ = 0;
-    bool markov_ = true;  // do members share the v-structures of the given graph?
+    bool markov_ = true;  // members have the v-structures of the given graph
     ClassMembers found_;
 };
 
@@ -358,7 +358,7 @@ ClassMembers exact_class(const Graph& graph, const ClassOptions& options, const 
 ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, const Stop& stop) {
     const auto edges = skeleton_edges(graph);
     const EdgeKinds own = kinds_of(graph, edges);
-    // Members in the order found; the set also remembers the candidates that failed.
+    // Members in the order found; `seen` also contains rejected candidates.
     std::vector<EdgeKinds> members{own};
     std::unordered_set<EdgeKinds, EdgeKindsHash> seen{own};
     ClassMembers found;
@@ -369,7 +369,7 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, 
         const Graph H = graph_of_kinds(graph.d(), edges, candidate.data());
         const std::vector<int> order = topological_order(H);
         if (order.empty() || oracle.inside(H, order, stop).answer != Inclusion::yes) return;
-        if (members.size() >= options.limit) throw Stopped{};  // there is one more
+        if (members.size() >= options.limit) throw Stopped{};  // there are more
         members.push_back(candidate);
         stop.count_result();
     };
@@ -397,11 +397,11 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, 
 
 namespace {
 
-/// The conditions for a component on these nodes; none when no target is among them. Conditions
-/// without targets say the same, so that one of them is enough.
+/// The conditions restricted to a component; none if it contains no target. Of several conditions
+/// without targets one is enough.
 Conditions restricted(const Conditions& conditions, const std::vector<int>& nodes) {
     Conditions found;
-    bool any = false, plain = false;
+    bool any = false, untargeted = false;
     for (const Condition& condition : conditions) {
         Condition here{condition.kind,
                        std::vector<Word>(words_for(static_cast<int>(nodes.size())))};
@@ -411,9 +411,9 @@ Conditions restricted(const Conditions& conditions, const std::vector<int>& node
                 insert(here.targets.data(), static_cast<int>(i));
                 touched = true;
             }
-        if (touched || !plain) found.push_back(std::move(here));
+        if (touched || !untargeted) found.push_back(std::move(here));
         any = any || touched;
-        plain = plain || !touched;
+        untargeted = untargeted || !touched;
     }
     return any ? found : Conditions{};
 }

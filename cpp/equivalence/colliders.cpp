@@ -73,7 +73,7 @@ std::vector<ClassFactor> collider_factors(const Graph& graph) {
             for (std::size_t o = 0; o < tree.outer.size(); ++o)
                 kinds[n_inner + o] =
                     tree.outer[o].first < tree.outer[o].second ? Edge::forward : Edge::backward;
-            std::vector<std::pair<int, int>> walk{{root, -1}};  // (node, where it was reached from)
+            std::vector<std::pair<int, int>> walk{{root, -1}};  // (node, its predecessor)
             for (std::size_t next = 0; next < walk.size(); ++next) {
                 const auto [v, from] = walk[next];
                 for (const auto& [u, c] : at[v]) {
@@ -83,15 +83,15 @@ std::vector<ClassFactor> collider_factors(const Graph& graph) {
                 }
             }
             list();
-            const auto bidirected_too = [&](int c) {
+            const auto list_bidirected = [&](int c) {
                 const Edge before = std::exchange(kinds[c], Edge::bidirected);
                 list();
                 kinds[c] = before;
             };
             for (const auto& [u, c] : at[root])
-                if (root < u) bidirected_too(c);  // else the other end lists it
+                if (root < u) list_bidirected(c);  // else listed with root u
             for (std::size_t o = 0; o < tree.outer.size(); ++o)
-                if (tree.outer[o].first == root) bidirected_too(n_inner + static_cast<int>(o));
+                if (tree.outer[o].first == root) list_bidirected(n_inner + static_cast<int>(o));
         }
         factor.members.complete = true;
         factors.push_back(std::move(factor));

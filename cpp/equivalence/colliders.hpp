@@ -1,18 +1,18 @@
 // The graphs with the skeleton and the collider triples of a given BAP (Theorem, sufficient).
 //
-// Two heads at a node make a collider triple, so a node with two or more heads has the same heads
-// in every such graph ("fixed"), and any other node ("free") has at most one head, on any of its
-// edges. Every edge needs a head, so the n nodes of a connected piece of the free-free graph supply
-// heads to its n - 1 or more edges: the piece is a tree (a cycle would be a directed one), and
+// Two heads at a node form a collider triple, so a node with two or more heads has the same heads in
+// every such graph ("fixed"), and any other node ("free") has at most one head, on any of its edges.
+// Every edge needs a head, so the n nodes of a connected component of the free-free graph have at
+// least n - 1 edges among them: the component is a tree (a cycle would be a directed one), and
 //
-//   - if an edge from a fixed node with a tail there points into the tree, all kinds are determined;
-//   - otherwise one node of the tree, the root, has its head to spare. All edges of the tree point
-//     away from the root, and the root may have no head, a head on an edge of the tree (which is
-//     then bidirected; either end of it may be called the root), or a head on one of the root -> c
-//     edges into fixed nodes c. With n nodes and o such edges these are n + (n - 1) + o graphs.
+//   - if an edge with a tail at a fixed node points into the tree, all its edges are determined;
+//   - otherwise one node of the tree, the root, can have a head elsewhere. All edges of the tree
+//     point away from the root, and the root has no head, a head on an edge of the tree (which is
+//     then bidirected; either of its ends may be called the root), or a head on one of the edges
+//     root -> c into fixed nodes c. With n nodes and o such edges there are n + (n - 1) + o graphs.
 //
-// The trees choose independently: no directed edge enters a tree that has a choice, so no directed
-// cycle can arise. The class is a product, counted without listing unbounded.
+// The trees are independent: no directed edge enters a tree that is not determined, so no directed
+// cycle can arise. The class is a product and can be counted without listing its members.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace bowfree {
 
-/// A tree of free nodes that has a choice.
+/// A tree of free nodes that is not determined.
 struct ColliderTree {
     std::vector<int> nodes;
     std::vector<std::pair<int, int>> inner;  ///< edges of the tree
@@ -35,7 +35,7 @@ struct ColliderTree {
 
 std::vector<ColliderTree> collider_trees(const Graph& graph);
 
-/// The trees' options as factors of the class, over the edges of the skeleton of `graph`.
+/// The options of each tree as a factor of the class; edges are those of the skeleton of `graph`.
 std::vector<ClassFactor> collider_factors(const Graph& graph);
 
 }  // namespace bowfree

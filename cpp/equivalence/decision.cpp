@@ -40,8 +40,8 @@ std::vector<Element> covariance(const Graph& graph, const std::vector<int>& orde
             Sigma[at(v, w)] = sum.value();
         }
     }
-    // ... and the same for the columns. Of column w the rows of w and of later nodes are enough, as
-    // Sigma is symmetric, and they ask for no others.
+    // ... and the same for the columns. Sigma is symmetric, so the rows of w and of later nodes are
+    // enough.
     for (int position = 0; position < d; ++position) {
         if (d >= field::long_work) stop.check();
         const int w = order[position];
@@ -80,7 +80,7 @@ InclusionTest produces(const Graph& H, const std::vector<int>& order, const Elem
             const Element* row = R.data() + static_cast<std::size_t>(u) * d;
             if (field::error_covariance(row, v, P, a) != 0) return {Inclusion::no, u, v};
         }
-        if (step + 1 < d)  // nobody comes after the last one to ask for its errors
+        if (step + 1 < d)  // the row of the last node is not needed
             field::combine(Sigma, d, P, a.data(), v, R.data() + static_cast<std::size_t>(v) * d);
     }
     return {Inclusion::yes};
@@ -88,28 +88,30 @@ InclusionTest produces(const Graph& H, const std::vector<int>& order, const Elem
 
 namespace {
 
-/// Answers a draw that turned out singular by further draws, which are new to both draws.
-InclusionTest redraw(const Graph& G, const std::vector<int>& order_G, const Graph& H,
-                     const std::vector<int>& order_H, std::uint64_t seed, const Stop& stop) {
-    for (int draw = 2; draw < max_draws; ++draw) {
-        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw), stop);
-        const InclusionTest test = produces(H, order_H, Sigma.data(), stop);
-        if (test.answer != Inclusion::singular) return test;
+/// `sigma(draw)` is Sigma of G at draw 0 or 1. A singular draw is replaced by further ones.
+template <class Sigma>
+InclusionTest decide(const Graph& G, const std::vector<int>& order_G, const Graph& H,
+                     const std::vector<int>& order_H, std::uint64_t seed, const Stop& stop,
+                     Sigma&& sigma) {
+    InclusionTest test;
+    for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
+        test = produces(H, order_H, sigma(draw).data(), stop);
+        for (int next = 2; test.answer == Inclusion::singular; ++next) {
+            if (next == max_draws) throw NoRegularDraw();
+            const auto other = random_covariance(G, order_G, draw_seed(seed, next), stop);
+            test = produces(H, order_H, other.data(), stop);
+        }
     }
-    throw NoRegularDraw();
+    return test;
 }
 
 }  // namespace
 
 InclusionTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
                      const std::vector<int>& order_H, std::uint64_t seed, const Stop& stop) {
-    InclusionTest test;
-    for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
-        const auto Sigma = random_covariance(G, order_G, draw_seed(seed, draw), stop);
-        test = produces(H, order_H, Sigma.data(), stop);
-        if (test.answer == Inclusion::singular) test = redraw(G, order_G, H, order_H, seed, stop);
-    }
-    return test;
+    return decide(G, order_G, H, order_H, seed, stop, [&](int draw) {
+        return random_covariance(G, order_G, draw_seed(seed, draw), stop);
+    });
 }
 
 InclusionOracle::InclusionOracle(const Graph& G, std::uint64_t seed, const Stop& stop)
@@ -120,12 +122,8 @@ InclusionOracle::InclusionOracle(const Graph& G, std::uint64_t seed, const Stop&
 
 InclusionTest InclusionOracle::inside(const Graph& H, const std::vector<int>& order,
                                       const Stop& stop) const {
-    InclusionTest test;
-    for (int draw = 0; draw < 2 && test.answer == Inclusion::yes; ++draw) {
-        test = produces(H, order, Sigma_[draw].data(), stop);
-        if (test.answer == Inclusion::singular) test = redraw(G_, order_, H, order, seed_, stop);
-    }
-    return test;
+    return decide(G_, order_, H, order, seed_, stop,
+                  [&](int draw) -> const std::vector<Element>& { return Sigma_[draw]; });
 }
 
 }  // namespace bowfree

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::size_t cache_bytes = std::size_t{64} << 20;
 
-/// The graphs found so far, with the bookkeeping of a search that begins at one of them.
+/// A breadth-first search and the graphs it has found.
 class Finder {
   public:
     Finder(const Graph& graph, const double* S, const EmpiricalOptions& options, const Stop& stop)
         : d_(graph.d()),
           edges_(skeleton_edges(graph)),
           options_(options),
-          // Without a penalty: all graphs of a skeleton pay the same.
+          // Without a penalty, which is the same for all graphs of a skeleton.
           scorer_(JointData(std::vector<double>(S, S + static_cast<std::ptrdiff_t>(d_) * d_), d_),
                   1.0, 0.0, cache_bytes, options.sweeps),
           workspace_(scorer_, stop),
@@ -52,7 +52,7 @@ class Finder {
         }
     }
 
-    /// Breadth first from all that is listed.
+    /// Breadth-first search from all graphs listed.
     void list_neighbors() {
         for (std::size_t next = 0; next < graphs_.size(); ++next) {
             if (depth_[next] == options_.max_depth) continue;
@@ -86,7 +86,7 @@ class Finder {
     }
 
     void list(const EdgeKinds& kinds, int steps, double value) {
-        if (graphs_.size() >= options_.search.limit) throw Stopped{};  // there is one more
+        if (graphs_.size() >= options_.search.limit) throw Stopped{};  // there are more
         graphs_.push_back(kinds);
         depth_.push_back(steps);
         objective_.push_back(value);

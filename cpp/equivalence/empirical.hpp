@@ -9,10 +9,10 @@
 namespace bowfree {
 
 struct EmpiricalOptions {
-    double epsilon = 1e-10;  ///< how far a score may be from that of the given graph
-    int max_depth = 0;       ///< most single-edge changes in a row
-    int sweeps = 0;          ///< of RICF for a score; 0 for converged fits
-    ClassOptions search;     ///< its limit; the seed is not used
+    double epsilon = 1e-10;  ///< largest difference of a score from that of the given graph
+    int max_depth = 0;       ///< largest number of single-edge changes
+    int sweeps = 0;          ///< of RICF per score; 0: converged fits
+    ClassOptions search;     ///< only its limit is used
 };
 
 struct EmpiricalMembers {
@@ -21,12 +21,12 @@ struct EmpiricalMembers {
     double own = 0.0;               ///< of the given graph
 };
 
-/// Graphs with the collider triples of `graph` come first, whatever their scores: they are
-/// equivalent by theorem. Then breadth first over single-edge changes, which finds each graph by
-/// the fewest, so that `max_depth` cuts off no graph that the recursion of the paper would
-/// reach. Scores are per observation, -F/2 up to a constant of the skeleton. `S` is d x d with
-/// divisor n. When the stop is raised, what was found so far comes back as not complete; `Stopped`
-/// comes out when not even the score of `graph` is known.
+/// The first members are the graphs with the collider triples of `graph`, whatever their scores: they
+/// are equivalent by theorem. Then follows a breadth-first search over single-edge changes. It finds
+/// each graph by the fewest changes, so `max_depth` excludes no graph that the recursion of the paper
+/// would reach. Scores are per observation, -F/2 up to a constant of the skeleton. `S` is d x d with
+/// divisor n. When the stop is raised, the result is incomplete; if the score of `graph` is not yet
+/// known, `Stopped` is thrown.
 EmpiricalMembers empirical_class(const Graph& graph, const double* S,
                                  const EmpiricalOptions& options, const Stop& stop);
 

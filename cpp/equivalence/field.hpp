@@ -2,7 +2,7 @@
 //
 // Polynomial identities between covariances are decided by evaluating them at a random point of
 // this field: a polynomial of degree k that is not zero vanishes there with probability at most k/p
-// (Schwartz-Zippel), and unlike floating point there is no rounding to progress from a zero. p is a
+// (Schwartz-Zippel), and unlike in floating point there are no rounding errors. p is a
 // Mersenne prime, so that a 122-bit product is reduced by one shift and one addition.
 #pragma once
 
@@ -23,9 +23,7 @@ using Element = std::uint64_t;
 
 inline constexpr Element prime = (Element{1} << 61) - 1;
 
-inline Element negate(Element a) {
-    return a == 0 ? 0 : prime - a;
-}
+inline Element negate(Element a) { return a == 0 ? 0 : prime - a; }
 
 /// 2^61 = 1 in this field, so the high part of a product is simply added to the low part.
 template <class Number>
@@ -40,9 +38,7 @@ Element reduce_sum(Number z) {
     return reduce((z & prime) + (z >> 61));
 }
 
-inline Element multiply(Element a, Element b) {
-    return reduce(product(a, b));
-}
+inline Element multiply(Element a, Element b) { return reduce(product(a, b)); }
 
 /// 1 / a, by Fermat: a^(p - 2). All bits of p - 2 are ones but the second.
 inline Element inverse(Element a) {
@@ -93,13 +89,13 @@ class Draw {
     std::uint64_t state_;
 };
 
-/// Below this number of nodes or unknowns a step takes microseconds, and it is left to the caller
-/// to ask for a stop between the steps.
+/// With fewer nodes or unknowns a step takes microseconds, and the caller checks for a stop between
+/// steps.
 inline constexpr int long_work = 64;
 
 /// Solves `M x = 0` for the k x (k + 1) row-major matrix `M` (overwritten) with `x[k] != 0`.
-/// Returns false when the leading k x k block is singular. No division is ever made: rows and the
-/// solution are known up to a factor only, which is all that a test for zero needs.
+/// Returns false when the leading k x k block is singular. There are no divisions: rows and the
+/// solution are computed up to a factor, which is enough for a test for zero.
 inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
     const int columns = k + 1;
     for (int c = 0; c < k; ++c) {
@@ -130,9 +126,9 @@ inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
 }
 
 /// Solves for the error of v: the combination of v and its parents that is uncorrelated with the
-/// errors of the parents. `R` is d x d, row p being cov(eps_p, X), known for the parents. `a` gets
-/// the factors of the parents, in their order, and that of v, up to a common factor. `M` is
-/// scratch. Returns false when the system is singular.
+/// errors of the parents. `R` is d x d; its row p, known for the parents, is cov(eps_p, X). `a` becomes
+/// the coefficients of the parents and of v, up to a common factor. `M` is scratch. Returns false when
+/// the system is singular.
 inline bool solve_row(const Element* R, int d, int v, const std::vector<int>& parents,
                       std::vector<Element>& M, std::vector<Element>& a, const Stop& stop) {
     const int k = static_cast<int>(parents.size());
@@ -157,8 +153,8 @@ inline Element error_covariance(const Element* row, int v, const std::vector<int
     return sum.value();
 }
 
-/// Row v of `a Sigma`, Sigma being d x d, for a combination of rows: those of `others`, in their
-/// order, and v itself with the last factor. One of v alone has the factor one, see above.
+/// Writes the combination of rows of Sigma (d x d) with coefficients `a`: the rows of `others`, then
+/// row v. Without others the coefficient of v is one.
 inline void combine(const Element* Sigma, int d, const std::vector<int>& others, const Element* a,
                     int v, Element* row) {
     const auto row_of = [&](int u) { return Sigma + static_cast<std::size_t>(u) * d; };

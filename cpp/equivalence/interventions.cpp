@@ -57,15 +57,13 @@ Covariances random_covariances(const Graph& graph, const std::vector<int>& order
     return Sigma;
 }
 
-// --- one condition, and all of them ---
-
 RowSolver::RowSolver(int d, std::vector<Element> Sigma)
     : d_(d), Sigma_(std::move(Sigma)), R_(Sigma_.size()) {}
 
 bool RowSolver::solve(int v, const std::vector<int>& parents, const Stop& stop) {
     const int k = static_cast<int>(parents.size());
     if (!field::solve_row(R_.data(), d_, v, parents, M_, b_, stop)) return false;
-    // The solution has a factor of its own, and conditions are to be compared.
+    // The solution is known up to a factor, which must be the same in all conditions.
     if (k > 0) {
         const Element scale = field::negate(field::inverse(b_[k]));
         for (int i = 0; i < k; ++i) b_[i] = field::multiply(b_[i], scale);
@@ -103,9 +101,9 @@ bool ConditionRows::agree(Shared& shared, Element value, int condition) {
     return shared.value == value;
 }
 
-ConditionsTest ConditionRows::place(int v, const std::vector<int>& parents,
-                                    const std::vector<int>& before, const std::uint8_t* adjacent,
-                                    const Stop& stop) {
+ConditionsTest ConditionRows::add_node(int v, const std::vector<int>& parents,
+                                       const std::vector<int>& before, const std::uint8_t* adjacent,
+                                       const Stop& stop) {
     coefficients_.assign(parents.size(), {});
     for (int u : before) errors_[u] = {};
     errors_[v] = {};
@@ -122,7 +120,7 @@ ConditionsTest ConditionRows::place(int v, const std::vector<int>& parents,
                         here,          coefficients_[i].from,
                         parents[i],    v};
         for (int u : before) {
-            // A parent is uncorrelated by construction, in all conditions.
+            // The error of a parent is uncorrelated by construction, in all conditions.
             const ParameterUse use = adjacent[u] ? condition.error(u, v) : ParameterUse::absent;
             if (use == ParameterUse::specific) continue;
             const Element error = solver.error(u);
@@ -160,8 +158,8 @@ ConditionsTest produces(const Graph& H, const std::vector<int>& order, const Con
     for (int v : order) {
         stop.check();
         list_nodes(H.parents(v), H.words(), parents);
-        const ConditionsTest test =
-            rows.place(v, parents, before, adjacent.data() + static_cast<std::size_t>(v) * d, stop);
+        const ConditionsTest test = rows.add_node(
+            v, parents, before, adjacent.data() + static_cast<std::size_t>(v) * d, stop);
         if (test.answer != Inclusion::yes) return test;
         before.push_back(v);
     }

@@ -1,24 +1,25 @@
 // Equivalence under several conditions, some with interventions: one G and H, one Sigma for each.
 //
-// B and Omega are the same in all conditions but for what the interventions do: a condition has a
-// kind and targets, and each parameter is absent, shared or its own there
-// (data/intervention_kinds.hpp). What is left of a BAP in a condition is a BAP. Its parameters
-// there follow from Sigma of that condition alone, node by node (decision.hpp). Hence no condition
-// needs to be without targets: H can produce the matrices Sigma_e of G exactly if in each of them
-// the errors of H are uncorrelated at the pairs that it does not join there, and if the conditions
-// agree about what they share.
+// B and Omega are the same in all conditions, except for the effects of the interventions: a
+// condition has a kind and targets, and each parameter is absent, shared or specific there
+// (data/intervention_kinds.hpp). The graph that remains of a BAP in a condition is a BAP. Its
+// parameters follow from Sigma of that condition alone, node by node (decision.hpp), so no condition
+// without targets is necessary: H can produce the matrices Sigma_e of G exactly if in each of them
+// the errors of H are uncorrelated at the pairs that are not adjacent there, and if shared parameters
+// have the same values in all conditions.
 //
-// Means say no more, where intercepts are shared like coefficients (data/conditions.hpp) and one
-// condition has no targets. Say that x is set, or has a mechanism of its own, in condition e. Its
-// variance there is free, and another value of it adds a multiple of t t^T to Sigma_e, t being the
-// total effects of x in G. H can follow only if (I - B)_v t = 0 in H for all v but x, its error
-// covariances there being shared. The mean of G in e differs from that of the undisturbed condition
-// by a multiple of t, and so every v but x has the same intercept in H in both. (More targets have
-// more such columns; noise leaves the means alone; for activities the tests try it out.)
+// Means contain no additional information if intercepts are shared like coefficients
+// (data/conditions.hpp) and one condition has no targets. Suppose that x is set, or has a mechanism
+// of its own, in condition e. Its variance there is free, and another value of it adds a multiple of
+// t t^T to Sigma_e, where t are the total effects of x in G. H can follow only if (I - B)_v t = 0 in
+// H for all v except x, whose error covariances are shared. The mean of G in e differs from that of
+// the condition without targets by a multiple of t, so every v except x has the same intercept in H
+// in both. (With more targets there are more such columns; noise does not change the means; for
+// activities the tests confirm it.)
 //
-// All parameters that are not absent everywhere are found in this way. So the model has as many
-// dimensions as there are such parameters, and two models are equal exactly if their numbers agree
-// and one lies inside the other.
+// All parameters that occur in some condition are found in this way. So the dimension of the model
+// is their number, and two models are equal exactly if these numbers agree and one model is inside
+// the other.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct Condition {
     std::vector<Word> targets;  ///< a set of nodes, as many words as a graph's
 
     bool is_target(int v) const { return contains(targets.data(), v); }
-    /// Does v lose its edges with a head at v?
+    /// Whether the edges with a head at v are removed.
     bool cuts(int v) const { return kind == InterventionKind::perfect && is_target(v); }
     /// The coefficient of p -> v.
     ParameterUse coefficient(int p, int v) const {
@@ -53,7 +54,7 @@ struct Condition {
 };
 using Conditions = std::vector<Condition>;
 
-/// The dimension of the model: parameters that occur in some condition, each once if shared.
+/// The dimension of the model: the number of parameters that occur, counting shared ones once.
 std::uint64_t count_parameters(const Graph& graph, const Conditions& conditions);
 
 /// Sigma of each condition, at random parameters of the acyclic graph G; bows are allowed.
@@ -66,13 +67,12 @@ class RowSolver {
   public:
     RowSolver(int d, std::vector<field::Element> Sigma);
 
-    /// Solves for the coefficients of v, `b[i]` being that of parents[i]; false when the system is
-    /// singular. The rows of the parents must have been solved for.
+    /// Solves for the coefficients of v, `b[i]` being that of parents[i]. The rows of the parents
+    /// must have been solved for. Returns false when the system is singular.
     bool solve(int v, const std::vector<int>& parents, const Stop& stop);
     const std::vector<field::Element>& b() const { return b_; }
 
-    /// Error covariance of u, solved for before, and the node solved for last; their variance if
-    /// they are the same.
+    /// The error covariance of u and the node solved for last (their variance if they are the same).
     field::Element error(int u) const;
 
   private:
@@ -85,10 +85,10 @@ class RowSolver {
     std::vector<field::Element> M_, b_;
 };
 
-/// Why H cannot produce the matrices.
+/// The reason why H cannot produce the matrices.
 enum class Conflict : std::uint8_t {
     none,
-    correlated,   ///< errors at a pair that H does not join in `condition` are correlated
+    correlated,   ///< errors of a pair that is not adjacent in `condition` are correlated
     coefficient,  ///< two conditions need different coefficients of a -> b
     error,        ///< two conditions need different error covariances (variances) of a and b
     dimension,    ///< one inclusion holds, but the models differ in dimension
@@ -97,7 +97,7 @@ enum class Conflict : std::uint8_t {
 struct ConditionsTest {
     Inclusion answer = Inclusion::yes;
     Conflict conflict = Conflict::none;
-    int condition = -1, other = -1;  ///< where it fails, and the condition that it disagrees with
+    int condition = -1, other = -1;  ///< the condition that fails, or the two that disagree
     int a = -1, b = -1;
 };
 
@@ -106,18 +106,18 @@ class ConditionRows {
   public:
     ConditionRows(int d, const Conditions& conditions, Covariances Sigma);
 
-    /// Solves for v in every condition and compares; `before` are the nodes solved for, parents
-    /// among them, and `adjacent[u]` says whether H joins u and v.
-    ConditionsTest place(int v, const std::vector<int>& parents, const std::vector<int>& before,
-                         const std::uint8_t* adjacent, const Stop& stop);
+    /// Solves for v in every condition and compares. `before` are the nodes solved for, including the
+    /// parents, and `adjacent[u]` says whether u and v are adjacent in H.
+    ConditionsTest add_node(int v, const std::vector<int>& parents, const std::vector<int>& before,
+                            const std::uint8_t* adjacent, const Stop& stop);
 
   private:
-    /// The value of a shared parameter, and the first condition that has it.
+    /// The value of a shared parameter and the first condition in which it occurs.
     struct Shared {
         field::Element value = 0;
         int from = -1;
     };
-    /// False if another condition has another value.
+    /// Returns false if an earlier condition has another value.
     static bool agree(Shared& shared, field::Element value, int condition);
 
     const Conditions& conditions_;
@@ -126,16 +126,16 @@ class ConditionRows {
     std::vector<Shared> coefficients_, errors_;
 };
 
-/// Can the BAP H produce these matrices?
+/// Whether the BAP H can produce these matrices.
 ConditionsTest produces(const Graph& H, const std::vector<int>& order, const Conditions& conditions,
                         const Covariances& Sigma, const Stop& stop);
 
-/// Is the model of the acyclic graph G inside that of the BAP H? "Yes" needs two draws.
+/// Whether the model of the acyclic graph G is inside that of the BAP H; "yes" needs two draws.
 ConditionsTest inside(const Graph& G, const std::vector<int>& order_G, const Graph& H,
                       const std::vector<int>& order_H, const Conditions& conditions,
                       std::uint64_t seed, const Stop& stop);
 
-/// Are the models of two BAPs the same?
+/// Whether the models of two BAPs are equal.
 ConditionsTest equal_models(const Graph& G, const std::vector<int>& order_G, const Graph& H,
                             const std::vector<int>& order_H, const Conditions& conditions,
                             std::uint64_t seed, const Stop& stop);

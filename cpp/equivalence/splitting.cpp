@@ -14,7 +14,7 @@ using field::Element;
 
 namespace {
 
-/// What is known of one member at a point Sigma that belongs to all of them: its own parameters.
+/// The parameters of one member at a point Sigma of the common model.
 struct MemberParameters {
     std::vector<int> order;
     std::vector<std::vector<int>> parents;
@@ -36,8 +36,7 @@ struct MemberParameters {
         }
     }
 
-    /// y'E for E = (I - B)^-1, cut by the condition if there is one: what reaches a node is handed
-    /// on to its parents.
+    /// y'E for E = (I - B)^-1, without the edges that the condition removes, if one is given.
     std::vector<Element> reach(std::vector<Element> y, const Condition* condition = nullptr) const {
         for (std::size_t step = order.size(); step-- > 0;) {
             const int v = order[step];
@@ -51,23 +50,23 @@ struct MemberParameters {
     }
 };
 
-/// Numbers that members have in common if they are equivalent under a condition more.
+/// Numbers that are equal for members that are equivalent under an additional condition.
 ///
-/// All members have one model, so that one Sigma, drawn from it, serves them all, and each has its
-/// own parameters at that point. They are equivalent under one more condition exactly if those
-/// leave the same matrices possible in it.
+/// All members have the same model, so one random Sigma of it serves them all, and each member has
+/// its own parameters at that point. Members are equivalent under an additional condition exactly if
+/// these parameters permit the same matrices in it.
 ///
-///   - perfect: one matrix, but for the targets' own variances, which are set to 1. The number is
-///     y' Sigma_e z with random y and z, so that equal numbers mean equal matrices.
-///   - other kinds: a surface through Sigma, with a parameter for everything that is the
-///     condition's own. Equal surfaces have equal tangent spaces at Sigma, spanned by
+///   - perfect: one matrix, except for the variances of the targets, which are set to 1. The number
+///     is y' Sigma_e z with random y and z, so that equal numbers mean equal matrices.
+///   - other kinds: a surface through Sigma, with a coordinate for each specific parameter. Equal
+///     surfaces have equal tangent spaces at Sigma, spanned by
 ///
 ///         E_t Sigma_p' + Sigma_p E_t'   for a coefficient of p -> t,   E = (I - B)^-1,
 ///         E_u E_v' + E_v E_u'           for an error covariance, E_v E_v' for a variance.
 ///
 ///     The number is y_0' P(S) z_0 for a projection P onto that space, along the matrices on which
-///     k random functionals y_i' (.) z_i vanish, and some S. It tells tangent spaces apart;
-///     whether members that agree in it are equivalent is left to the exact test.
+///     k random functionals y_i' (.) z_i vanish, and some S. It distinguishes tangent spaces;
+///     members with equal numbers are compared by the exact test.
 class Fingerprints {
   public:
     Fingerprints(const Graph& graph, std::uint64_t seed, const Stop& stop)
@@ -77,10 +76,10 @@ class Fingerprints {
         more_vectors(1);
     }
 
-    /// Makes random functionals for tangent spaces of up to k dimensions.
+    /// Draws random functionals for tangent spaces of up to k dimensions.
     void prepare(std::size_t k) { more_vectors(k + 1); }
 
-    /// Writes those of one member, an entry for each condition.
+    /// Writes the fingerprints of one member, one for each condition.
     void of(const Graph& member, const std::vector<Condition>& additions, Element* out,
             const Stop& stop) const {
         const MemberParameters parameters(member, Sigma_, stop);
@@ -136,7 +135,7 @@ class Fingerprints {
 
     Element tangent(const MemberParameters& member, const Condition& condition,
                     const Stop& stop) const {
-        // Coefficients (parent, child) and error covariances that are the condition's own.
+        // Coefficients (parent, child) and error covariances that are specific.
         std::vector<std::pair<int, int>> coefficients, errors;
         for (int v : member.order)
             for (int p : member.parents[v])
@@ -205,41 +204,41 @@ Prints fingerprints(const std::vector<Graph>& members, const std::vector<Conditi
     return prints;
 }
 
-/// Sorts members with equal fingerprints into classes by the exact test, each member being compared
-/// with one of each class found so far. Returns the numbers of the classes, from 0.
+/// Sorts members with equal fingerprints into classes by the exact test: each member is compared with
+/// the first member of each class. Returns the numbers of the classes, from 0.
 std::vector<int> split_by_tests(const std::vector<const Graph*>& members,
                                 const Conditions& conditions, std::uint64_t seed,
                                 const Stop& stop) {
-    struct Head {
+    struct First {
         std::uint64_t dimension;
         Covariances Sigma[2];
     };
-    std::vector<Head> heads;
+    std::vector<First> firsts;
     std::vector<int> classes;
     for (const Graph* member : members) {
         stop.check();
         const std::vector<int> order = topological_order(*member);
         const std::uint64_t dimension = count_parameters(*member, conditions);
-        const auto same = [&](const Head& head) {
-            if (head.dimension != dimension) return false;
-            return std::ranges::all_of(head.Sigma, [&](const Covariances& Sigma) {
+        const auto same = [&](const First& first) {
+            if (first.dimension != dimension) return false;
+            return std::ranges::all_of(first.Sigma, [&](const Covariances& Sigma) {
                 const Inclusion answer = produces(*member, order, conditions, Sigma, stop).answer;
                 if (answer == Inclusion::singular) throw SingularDraw{};
                 return answer == Inclusion::yes;
             });
         };
-        const auto found = std::ranges::find_if(heads, same);
-        classes.push_back(static_cast<int>(found - heads.begin()));
-        if (found != heads.end()) continue;
-        heads.push_back({dimension, {}});
+        const auto found = std::ranges::find_if(firsts, same);
+        classes.push_back(static_cast<int>(found - firsts.begin()));
+        if (found != firsts.end()) continue;
+        firsts.push_back({dimension, {}});
         for (int draw = 0; draw < 2; ++draw)
-            heads.back().Sigma[draw] =
+            firsts.back().Sigma[draw] =
                 random_covariances(*member, order, conditions, draw_seed(seed, draw), stop);
     }
     return classes;
 }
 
-/// Numbers classes in the order of their first members; `key(i)` says to which one belongs.
+/// Numbers classes in the order of their first members; `key(i)` identifies the class of member i.
 template <class Key>
 void number_classes(std::size_t n, Key&& key, std::int32_t* classes, std::size_t stride) {
     std::map<std::decay_t<decltype(key(std::size_t{}))>, std::int32_t> numbers;
@@ -248,8 +247,7 @@ void number_classes(std::size_t n, Key&& key, std::int32_t* classes, std::size_t
             numbers.try_emplace(key(i), static_cast<std::int32_t>(numbers.size())).first->second;
 }
 
-/// Sorts the members under one addition. Those with the same print stand in one group; only a
-/// perfect addition needs no test within the groups.
+/// Sorts the members under one addition, by the exact test among those with equal fingerprints.
 template <class Print>
 void split_under(const std::vector<Graph>& members, const Conditions& known,
                  const Condition& addition, Print&& print, std::uint64_t seed,
@@ -284,8 +282,8 @@ std::vector<std::int32_t> split_members(const Graph& graph,
         members.push_back(graph_of_kinds(graph.d(), edges, kinds + i * edges.size()));
     }
     if (members.empty()) return {};
-    // Fingerprints stand on a Sigma without interventions.
-    const bool anchored = std::ranges::any_of(known, [](const Condition& condition) {
+    // Fingerprints require a condition without targets.
+    const bool has_untargeted = std::ranges::any_of(known, [](const Condition& condition) {
         return std::ranges::all_of(condition.targets, [](Word word) { return word == 0; });
     });
     const std::size_t m = additions.size();
@@ -293,15 +291,16 @@ std::vector<std::int32_t> split_members(const Graph& graph,
         const std::uint64_t its_seed = draw_seed(seed, 2 * draw);
         try {
             Prints prints;
-            if (anchored) prints = fingerprints(members, additions, its_seed, n_threads, stop);
+            if (has_untargeted)
+                prints = fingerprints(members, additions, its_seed, n_threads, stop);
             const auto print = [&](std::size_t i, std::size_t c) {
-                return anchored ? prints[i * m + c] : std::pair<Element, Element>();
+                return has_untargeted ? prints[i * m + c] : std::pair<Element, Element>();
             };
             std::vector<std::int32_t> classes(n_members * m);
             run_jobs(static_cast<int>(m), n_threads, stop, [&](int job, const Stop& its_stop) {
                 const auto c = static_cast<std::size_t>(job);
                 const auto of = [&](std::size_t i) { return print(i, c); };
-                if (anchored && additions[c].kind == InterventionKind::perfect)
+                if (has_untargeted && additions[c].kind == InterventionKind::perfect)
                     number_classes(n_members, of, classes.data() + c, m);
                 else
                     split_under(members, known, additions[c], of, its_seed, classes.data() + c, m,

@@ -1,9 +1,8 @@
 // How one more condition would split a class of equivalent graphs: the value of an experiment.
 //
-// The answer is known without data, because equivalence under interventions is decided exactly
-// (interventions.hpp). Members are not compared in pairs, of which there would be too many: each
-// has a fingerprint, a number that equivalent members share, and only those that agree in it are
-// tested.
+// The answer does not depend on data, because equivalence under interventions is decided exactly
+// (interventions.hpp). Instead of comparing all pairs of members, each member gets a fingerprint, a
+// number that equivalent members share, and only members with equal fingerprints are tested.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +15,10 @@
 
 namespace bowfree {
 
-/// Into which classes equivalent graphs fall when conditions are added, for each of several
-/// possible additions: members x additions, classes being numbered in the order of their first
-/// members. `kinds` are those of the members on `edges`, row by row; all have the model of `graph`
-/// under `known`. Throws `Stopped` when the stop is raised.
+/// The classes of equivalent graphs after one condition is added, for each of several additions:
+/// members x additions, with classes numbered in the order of their first members. `kinds` are those
+/// of the members on `edges`, row by row; all have the model of `graph` under `known`. Throws
+/// `Stopped` when the stop is raised.
 std::vector<std::int32_t> split_members(const Graph& graph,
                                         const std::vector<std::pair<int, int>>& edges,
                                         const Edge* kinds, std::size_t n_members,

@@ -21,16 +21,10 @@ enum class Edge : std::uint8_t { none = 0, forward = 1, backward = 2, bidirected
 inline constexpr Edge all_edges[] = {Edge::none, Edge::forward, Edge::backward, Edge::bidirected};
 
 /// Arrowhead at the larger node j of the pair.
-inline bool head_at_second(Edge edge) {
-    return static_cast<int>(edge) & 1;
-}
+inline bool head_at_second(Edge edge) { return static_cast<int>(edge) & 1; }
 /// Arrowhead at the smaller node i of the pair.
-inline bool head_at_first(Edge edge) {
-    return static_cast<int>(edge) & 2;
-}
-inline bool is_directed(Edge edge) {
-    return edge == Edge::forward || edge == Edge::backward;
-}
+inline bool head_at_first(Edge edge) { return static_cast<int>(edge) & 2; }
+inline bool is_directed(Edge edge) { return edge == Edge::forward || edge == Edge::backward; }
 
 /// The index of pair (i, j), i < j, in the order (0,1), (0,2), (1,2), (0,3), ...
 inline std::size_t pair_index(int i, int j) {
@@ -38,9 +32,7 @@ inline std::size_t pair_index(int i, int j) {
            static_cast<std::size_t>(i);
 }
 /// The number of pairs of d nodes.
-inline std::size_t n_pairs(int d) {
-    return pair_index(0, d);
-}
+inline std::size_t n_pairs(int d) { return pair_index(0, d); }
 
 inline Edge get_edge(const Graph& graph, int i, int j) {
     if (graph.bidirected(i, j)) return Edge::bidirected;

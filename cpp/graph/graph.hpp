@@ -16,9 +16,7 @@ namespace bowfree {
 using Word = std::uint64_t;
 
 /// The number of words of a set of d nodes.
-inline int words_for(int d) {
-    return (d + 63) / 64;
-}
+inline int words_for(int d) { return (d + 63) / 64; }
 
 /// Calls `visit(j)` for every node j of the set, in ascending order.
 template <class Visit>
@@ -36,15 +34,9 @@ inline void list_nodes(const Word* set, int words, std::vector<int>& nodes) {
             nodes.push_back(64 * w + std::countr_zero(rest));
 }
 
-inline bool contains(const Word* set, int j) {
-    return (set[j >> 6] >> (j & 63)) & 1u;
-}
-inline void insert(Word* set, int j) {
-    set[j >> 6] |= Word{1} << (j & 63);
-}
-inline void erase(Word* set, int j) {
-    set[j >> 6] &= ~(Word{1} << (j & 63));
-}
+inline bool contains(const Word* set, int j) { return (set[j >> 6] >> (j & 63)) & 1u; }
+inline void insert(Word* set, int j) { set[j >> 6] |= Word{1} << (j & 63); }
+inline void erase(Word* set, int j) { set[j >> 6] &= ~(Word{1} << (j & 63)); }
 
 inline int count(const Word* set, int words) {
     int total = 0;

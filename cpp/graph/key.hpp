@@ -38,9 +38,7 @@ inline Key element_key(int from, int to, bool bidirected) {
                              static_cast<std::uint64_t>(bidirected);
     return {scatter(id + 0x9e3779b97f4a7c15u), scatter(scatter(id ^ 0xd1b54a32d192ed03u) + id)};
 }
-inline Key member_key(int i) {
-    return element_key(i, i, false);
-}
+inline Key member_key(int i) { return element_key(i, i, false); }
 
 /// The key of a node and all arrowheads at it. The key of a district is the XOR over its members,
 /// that of a graph over all nodes.

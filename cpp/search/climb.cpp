@@ -40,16 +40,11 @@ bool Climber::is_wanted(const Move& move) const {
     const bool adds = table_.edge(move.i, move.j) == Edge::none;
     const bool deletes = move.edge == Edge::none;
     switch (options_.direction) {
-        case Direction::forward:
-            return adds;
-        case Direction::backward:
-            return deletes;
-        case Direction::forward_change:
-            return !deletes;
-        case Direction::backward_change:
-            return !adds;
-        default:
-            return true;
+        case Direction::forward: return adds;
+        case Direction::backward: return deletes;
+        case Direction::forward_change: return !deletes;
+        case Direction::backward_change: return !adds;
+        default: return true;
     }
 }
 
@@ -64,14 +59,14 @@ Climber::Choice Climber::best_move(double edge_cost) {
             best = std::max(best, gain);
             return std::max(options_.tolerance, best - options_.tolerance);
         });
-    // What is drawn must not hang on the order in which the moves were looked at.
+    // The draw must not depend on the order in which the moves were visited.
     std::ranges::sort(found_,
                       [](const auto& a, const auto& b) { return comes_before(a.first, b.first); });
     return draw(best);
 }
 
-/// Random subsets of all moves, one after the other until one of them has a move that gains: a run
-/// still ends in a local optimum of the whole neighborhood.
+/// Compares random subsets of the moves, one after the other until one has a move with a gain, so
+/// that a climb still ends in a local optimum of the whole neighborhood.
 Climber::Choice Climber::best_of_random_moves(double edge_cost) {
     std::vector<Move> moves;
     table_.for_each_move(*rules_, [&](const Move& move) {
@@ -120,8 +115,8 @@ void Climber::record_neighbors() {
     Pool& pool = trace_.pool;
     if (!pool.wants(score)) return;
     const PackedGraph here(table_.graph());
-    // Of one graph's neighbors no more can stay than the pool keeps: the smallest of so many gains
-    // is the floor for the rest.
+    // At most `keep` neighbors of one graph remain in the pool: the smallest gain of the `keep` best
+    // so far is the floor for the others.
     std::priority_queue<double, std::vector<double>, std::greater<>> offered;
     const auto floor = [&] {
         const double wanted = pool.bar() - score;
@@ -154,33 +149,33 @@ void Climber::list_equals() {
 }
 
 void Climber::climb_and_walk_plateau(int limit) {
-    // A graph that waits is a move away from one that was visited: thousands of them with a
-    // thousand nodes, where a graph of its own has a quarter of a megabyte.
+    // Graphs that are still to be visited are stored as moves from visited ones: with a thousand
+    // nodes there are thousands of them, and a graph takes a quarter of a megabyte.
     struct Waiting {
         int from;
         Move move;
     };
     std::unordered_set<Key, KeyHash> seen;
-    std::vector<PackedGraph> places;
+    std::vector<PackedGraph> visited_graphs;
     std::vector<Waiting> waiting;
     int visited = 0;
     while (climb()) {
         if (visited == 0) seen.insert(table_.key());
         record_neighbors();
         list_equals();
-        places.emplace_back(table_.graph());
+        visited_graphs.emplace_back(table_.graph());
         for (const auto& [move, gain] : found_)
             if (seen.insert(table_.key_after(move)).second)
-                waiting.push_back({static_cast<int>(places.size()) - 1, move});
+                waiting.push_back({static_cast<int>(visited_graphs.size()) - 1, move});
         if (waiting.empty() || ++visited >= limit) return;
         std::swap(waiting[rng_.below(static_cast<int>(waiting.size()))], waiting.back());
         const auto [from, move] = waiting.back();
         waiting.pop_back();
-        table_.set_graph(places[from].with(move.i, move.j, move.edge).unpack());
+        table_.set_graph(visited_graphs[from].with(move.i, move.j, move.edge).unpack());
         record();
-        if (best_move(edge_cost_).found) {  // a way up: what waits here is of no interest any more
+        if (best_move(edge_cost_).found) {  // the plateau is not a local maximum
             waiting.clear();
-            places.clear();
+            visited_graphs.clear();
             seen.clear();
             visited = 0;
         }

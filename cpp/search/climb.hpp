@@ -1,5 +1,4 @@
-// Steepest ascent over single-edge changes (section 3), and the walk over a plateau of equal
-// scores.
+// Steepest ascent over single-edge changes (section 3), and walks over plateaus of equal scores.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +11,28 @@
 
 namespace bowfree {
 
-/// All moves; only those that add or only those that delete an edge; or one of the two beside
-/// moves that change the kind of an edge.
+/// Which moves are permitted: all; only additions; only deletions; or either of these together with
+/// changes of the kind of an edge.
 enum class Direction : std::uint8_t { both, forward, backward, forward_change, backward_change };
 
 struct ClimbOptions {
     Direction direction = Direction::both;
-    int neighbors = 0;            ///< moves looked at per step, drawn at random; 0: all
+    int neighbors = 0;            ///< moves compared per step, drawn at random; 0: all
     std::int64_t max_steps = -1;  ///< of one climb; -1: until no move gains
-    /// Scores closer than this are equal: equivalent graphs differ by rounding and by what the
-    /// fits leave open, never by more.
+    /// Scores closer than this count as equal: those of equivalent graphs differ by rounding and the
+    /// tolerance of the fits.
     double tolerance = 1e-9;
 };
 
-/// The scores and graphs that a run has visited.
+/// The scores and the best graphs of a run.
 struct Trace {
-    explicit Trace(Pool kept) : pool(std::move(kept)) {}
-    std::vector<double> path;  ///< the start's score, then every new best of the run
+    explicit Trace(Pool empty) : pool(std::move(empty)) {}
+    std::vector<double> path;  ///< the score of the start, then every new best score
     Pool pool;
 };
 
-/// The climber of one run: a graph, the rules, and a stream of random numbers. All methods may
-/// throw `Stopped`; the trace then contains all graphs visited before.
+/// The local search of one run. All methods may throw `Stopped`; the trace then contains the graphs
+/// visited before.
 class Climber {
   public:
     Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options, Rng& rng,
@@ -48,16 +47,16 @@ class Climber {
     }
     const Rules& rules() const { return *rules_; }
 
-    /// Makes the best move until none gains more than the tolerance, drawing among moves within the
-    /// tolerance of the best. `cost_factor` multiplies the cost of an edge. True when it ended in a
-    /// local optimum, false when it ran out of steps.
+    /// Makes the best move until none gains more than the tolerance; ties are broken at random.
+    /// `cost_factor` multiplies the cost of an edge. Returns true in a local optimum, false after
+    /// `max_steps`.
     bool climb(double cost_factor = 1.0);
 
-    /// From a local optimum, visits up to `limit` graphs of equal score that hang together by
-    /// single changes, climbing on (and counting anew) when one of them has a better neighbor.
+    /// Climbs, then visits up to `limit` graphs of equal score that are connected by single moves;
+    /// starts again when one of them has a better neighbor.
     void climb_and_walk_plateau(int limit);
 
-    /// Writes the current graph into the trace.
+    /// Adds the current graph to the trace.
     void record();
 
   private:
@@ -65,7 +64,7 @@ class Climber {
         bool found = false;
         Move move{};
     };
-    /// The move to make next, when one gains more than the tolerance.
+    /// The next move, if one gains more than the tolerance.
     Choice best_move(double edge_cost);
     Choice best_of_random_moves(double edge_cost);
     Choice draw(double best);
@@ -80,7 +79,7 @@ class Climber {
     Trace& trace_;
     MoveTable table_;
     double edge_cost_;
-    std::vector<std::pair<Move, double>> found_;  // scratch: moves, and what they gain
+    std::vector<std::pair<Move, double>> found_;  // scratch: moves and their gains
 };
 
 }  // namespace bowfree

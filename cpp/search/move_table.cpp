@@ -19,12 +19,12 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 constexpr int screened_beyond = 20;
 constexpr double screen_factor = 2.0;
 
-// Of all pairs: when more have changed, the tournament is held anew.
-constexpr int anew_share = 8;
+// If more than one in `rebuild_share` pairs has changed, the whole tournament is computed again.
+constexpr int rebuild_share = 8;
 
 constexpr int unassigned = -1;
 
-/// A change of one pair that is taken back at the end of its scope, whatever is thrown meanwhile.
+/// A change of one pair that is undone at the end of its scope, also after an exception.
 class Trial {
   public:
     Trial(Graph& graph, const Move& move, Edge before)
@@ -107,8 +107,7 @@ double MoveTable::likelihood_gain(const Move& move) {
     double& gain = gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)];
     if (std::isnan(gain)) {
         gain = compute_gain(move);
-        if (std::isnan(gain))
-            gain = never;  // F is not finite on either side: no reason to go there
+        if (std::isnan(gain)) gain = never;  // F is not finite on either side
     }
     return gain;
 }
@@ -133,7 +132,7 @@ double MoveTable::compute_gain(const Move& move) {
         Key key = district_key_[a] ^ change_i ^ change_j;
         if (a != b) key ^= district_key_[b];
         F_after = scorer_.objective(graph_, i, key, workspace_);
-    } else if (before == Edge::bidirected) {  // one district, perhaps falling in two
+    } else if (before == Edge::bidirected) {  // one district, perhaps split in two
         Key rest = district_key_[a] ^ change_i ^ change_j, key;
         bool together = false;
         for (const int v : district_of(graph_, i)) {
@@ -174,7 +173,7 @@ void MoveTable::apply(const Move& move) {
     mark_changed(i, j);
     if (at_j) district_[j] = unassigned;
     if (at_i) update_district(i);
-    if (at_j && district_[j] == unassigned) update_district(j);  // not one district with i
+    if (at_j && district_[j] == unassigned) update_district(j);  // not in the district of i
 }
 
 void MoveTable::update_district(int node) {
@@ -210,7 +209,7 @@ void MoveTable::mark_stale(int node) {
     if (screen_) screen_->invalidate(node);
 }
 
-/// What a gain that is not known may be.
+/// The largest possible value of an unknown gain.
 double MoveTable::screened_gain(const Move& move) {
     const auto [i, j, after] = move;
     if (!screen_ || edge(i, j) != Edge::none) return unbounded;
@@ -239,10 +238,10 @@ void MoveTable::mark_changed(int i, int j) {
     changed_.emplace_back(i, j);
 }
 
-/// Brings the tournament up to date.
+/// Updates the tournament.
 void MoveTable::refresh(const Rules& rules, double edge_cost) {
     if (refreshed_ && refreshed_cost_ == edge_cost &&
-        anew_share * changed_.size() < edges_.size()) {
+        rebuild_share * changed_.size() < edges_.size()) {
         while (!changed_.empty()) {
             const auto [i, j] = changed_.back();
             workspace_.stop.check();
@@ -276,7 +275,7 @@ void MoveTable::enter(int p, double value) {
     }
 }
 
-/// The pair at the head of the tournament; of several the first.
+/// The pair at the top of the tournament; the first of several.
 std::pair<int, int> MoveTable::first_in_tournament() const {
     std::size_t k = 1;
     while (k < static_cast<std::size_t>(leaves_)) k = best_[2 * k] == best_[k] ? 2 * k : 2 * k + 1;
@@ -287,7 +286,7 @@ std::pair<int, int> MoveTable::first_in_tournament() const {
     return {p - pair(0, j), j};
 }
 
-/// Out of the tournament until the next refreshment.
+/// Removes a pair from the tournament until the next `refresh`.
 void MoveTable::remove_from_tournament(int i, int j) {
     enter(pair(i, j), never);
     mark_changed(i, j);
@@ -322,8 +321,8 @@ void MoveTable::update_ancestors() {
 }
 
 bool MoveTable::closes_cycle(int from, int to) {
-    // Is there a path to -> ... -> from? When the pair now holds to -> from, that edge goes away
-    // with the move, and only the paths through other parents of `from` count.
+    // Is there a path to -> ... -> from? If the pair now has the edge to -> from, the move removes
+    // it, and only paths through other parents of `from` count.
     if (!ancestors_known_) update_ancestors();
     const int words = graph_.words();
     const auto above = [&](int v) {
@@ -336,7 +335,7 @@ bool MoveTable::closes_cycle(int from, int to) {
     return detour;
 }
 
-/// All rules but those that hang on the class, in ascending order of what they cost.
+/// All rules except those of the class, in ascending order of cost.
 bool MoveTable::permits_but_class(const Rules& rules, const Move& move) {
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);

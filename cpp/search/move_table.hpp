@@ -1,41 +1,15 @@
-// The current graph of a run, with a table of what every move would gain.
+// The current graph of a run, with a table of the gains of all single-edge changes ("moves").
 //
-// The parts:
+// A gain depends only on the districts at which the move adds or removes an arrowhead. `apply`
+// changes the graph, updates the one or two districts with a changed row, and marks as stale the
+// gains of all moves with an arrowhead there; all other entries remain valid. Stale gains are
+// computed on demand, and most of the districts that this needs are in the cache of the scorer.
 //
-//   graph_, edges_, n_edges_   the graph: as rows of bits for whoever fits, and pair by pair
-//   key_, node_key_            its identity, and the rows' shares of it (graph/key.hpp)
-//   district_, district_key_,  the districts, each by its smallest node: which one a node is in,
-//   objective_                 what it is called in the cache, its F (once asked for)
-//   gains_                     what each change of one pair gains in likelihood (once asked for)
-//   screened_                  what it gains at most, as far as the screen can progress (screen.hpp)
-//   best_                      a tournament tree of the pairs, by the best promise of their changes
-//   ancestors_                 the ancestors of each node, for moves that could close a cycle
-//                              (computed when first needed)
-//
-// How they work together. A gain depends only on the districts at which the move adds or removes an
-// arrowhead. `apply` changes the graph and the keys of the two rows, settles the one or two
-// districts with a changed row anew, and marks as stale the gains of all moves with an arrowhead
-// there; all other entries stay valid. What is stale is worked out when it is next asked for, and
-// what is asked for are the winners of the tournament: `visit_best` goes down from the most
-// promising pair, asks whether a move is permitted and what it gains exactly, and ends where no
-// other pair can promise enough. So a step of a climb fits only promising districts next to the
-// last change, and most of these are in the scorer's cache.
-//
-// With few variables there is no tournament: every permitted move is worked out, and looking
-// through all of them takes no longer than the upkeep. With more of them (`screened_beyond`) a new
-// edge promises `screen_factor` times what the screen finds.
-//
-//   score            of the graph, from the F of its districts
-//   gain             of a move: table entry less the price of edges; `likelihood_gain` keeps the
-//                    table
-//   compute_gain    F of the districts concerned, before and after, told apart by the kind of move
-//   promise          the gain if it is known, else what it may be
-//   permits          rules and acyclicity, for one move; `closes_cycle` asks `ancestors_`
-//   for_each_move    all permitted changes of one pair
-//   visit_best       those that gain enough, best promise first
-//   apply, set_graph     one change; all changes that lead to a given graph
-//   key_after        identity of a neighbor without making it; `toggled` is what a move changes
-//   update_district, mark_stale, refresh, update_ancestors    the upkeep
+// With few variables the gains of all permitted moves are computed. With more than
+// `screened_beyond`, a tournament tree ranks the pairs by the largest possible gain of their moves:
+// the gain if it is known, else, for a new edge, `screen_factor` times the bound of the screen
+// (screen.hpp). `visit_best` takes pairs from the top of the tournament and stops when the possible
+// gains of all others are too small.
 #pragma once
 
 #include <cmath>
@@ -73,14 +47,14 @@ class MoveTable {
     int n_edges() const { return n_edges_; }
     Edge edge(int i, int j) const { return edges_[pair(i, j)]; }
 
-    /// Identity of the graph, and of the graph after a move.
+    /// The key of the graph, and of the graph after a move.
     Key key() const { return key_; }
     Key key_after(const Move& move) const;
 
     /// The score of the graph, bit for bit that of `Scorer::score`.
     double score();
-    /// How much the score grows by `move`, an edge costing `edge_cost`. What cannot be compared
-    /// gains minus infinity.
+    /// The gain of the score by `move` if an edge costs `edge_cost`; minus infinity if the graphs
+    /// cannot be compared.
     double gain(const Move& move, double edge_cost) {
         return likelihood_gain(move) - edge_cost * more_edges(move);
     }
@@ -91,7 +65,7 @@ class MoveTable {
     }
 
     void apply(const Move& move);
-    /// Goes to `target`, marking as stale only what differs.
+    /// Changes the graph to `target` by single-edge changes.
     void set_graph(const Graph& target);
 
     /// Calls `visit(move)` for every change of one pair that `rules` permit.
@@ -105,9 +79,8 @@ class MoveTable {
             }
     }
 
-    /// Calls `look(move, gain)` for permitted moves that gain at least `floor` and that `wanted`
-    /// does not refuse, with a tournament those that promise most first; `look` returns the floor
-    /// from there on. No such move is left out, up to what the screen promises too little for.
+    /// Calls `look(move, gain)` for all moves that are permitted and `wanted` and gain at least
+    /// `floor`, except those that the screen underestimates; `look` returns the new floor.
     template <class Wanted, class Look>
     void visit_best(const Rules& rules, double edge_cost, double floor, Wanted&& wanted,
                     Look&& look) {
@@ -120,7 +93,7 @@ class MoveTable {
                 workspace_.stop.check();
                 if (!permits_but_class(rules, move)) continue;
                 const double gain = likelihood_gain(move) - cost;
-                // The class is a question for the whole graph, so it comes last.
+                // The class is a property of the whole graph, so it is checked last.
                 if (gain >= floor && permits_class(rules, move)) floor = look(move, gain);
             }
         };
@@ -137,7 +110,7 @@ class MoveTable {
         }
     }
 
-    /// To be told when the rules that `visit_best` is called with become others.
+    /// Must be called when `visit_best` gets other rules than before.
     void rules_changed() { refreshed_ = false; }
 
   private:
@@ -167,7 +140,7 @@ class MoveTable {
     void mark_stale(int node);
     void update_ancestors();
     bool closes_cycle(int from, int to);
-    /// What the move toggles in the key of node `to`: the arrowheads it gets from `from` or loses.
+    /// The change of the key of node `to` by the arrowheads at `to` that are added or removed.
     static Key toggled(Edge before, Edge after, int from, int to, bool to_is_second);
 
     Scorer& scorer_;
@@ -179,10 +152,10 @@ class MoveTable {
     std::vector<Key> node_key_;      // by node
     std::vector<int> district_;      // by node: the smallest node of its district
     std::vector<Key> district_key_;  // by smallest node
-    std::vector<double> objective_;  // by smallest node: F, NaN when not yet asked for
+    std::vector<double> objective_;  // by smallest node: F, NaN if unknown
     std::vector<double> gains_;      // by 4 * pair + edge: gain without penalty, NaN when stale
     std::optional<Screen> screen_;   // with many variables
-    std::vector<float> screened_;    // as `gains_`, with a screen
+    std::vector<float> screened_;    // as `gains_`: possible gains by the screen
     std::vector<double> best_;       // a heap-shaped tree; pair p is leaf `leaves_` + p
     int leaves_ = 0;                 // 0: no tournament
     std::vector<char> is_changed_;   // by pair

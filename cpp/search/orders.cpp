@@ -12,12 +12,10 @@ namespace bowfree {
 
 namespace {
 
-// Set by hand; benchmarks/bench_strategies.py judges what comes out as a whole.
+// Chosen by hand; benchmarks/bench_strategies.py compares strategies as a whole.
 constexpr int most_moved = 4;  // nodes that a kick moves
 
-Edge arrow_between(int from, int to) {
-    return from < to ? Edge::forward : Edge::backward;
-}
+Edge arrow_between(int from, int to) { return from < to ? Edge::forward : Edge::backward; }
 
 bool may_be(const Rules& rules, int d, int a, int b, Edge edge) {
     return rules.permits_edge(d, std::min(a, b), std::max(a, b), edge);
@@ -42,7 +40,7 @@ ParentTree::ParentTree(const Scorer& scorer, Scratch& scratch, int node,
 }
 
 void ParentTree::clear() {
-    // Swapped, not cleared: what was held is to be given back.
+    // Swapped, not cleared, to free the memory.
     std::vector<Set>(1).swap(sets_);
     std::vector<std::int32_t>().swap(branches_);
     std::vector<std::int32_t>().swap(kept_);
@@ -56,8 +54,8 @@ std::size_t ParentTree::bytes() const {
            (branches_.capacity() + kept_.capacity()) * sizeof(std::int32_t);
 }
 
-/// The part of the score that a single node has to do with: -log(residual variance) / 2, less what
-/// its arrows cost.
+/// The part of the score that belongs to the node: -log(residual variance) / 2 minus the cost of its
+/// incoming edges.
 double ParentTree::score_of(const std::vector<int>& parents) {
     const int n = static_cast<int>(parents.size());
     const double* S = scorer_.data().conditions.front().S.data();
@@ -79,7 +77,7 @@ double ParentTree::score_of(const std::vector<int>& parents) {
     return -0.5 * std::log(left) - scorer_.edge_cost() * n;
 }
 
-/// Writes the parents of a set into the scratch: the fixed ones, then in the order they were taken.
+/// Writes the parents of a set into `scratch_.parents`: the fixed ones, then in the order taken.
 void ParentTree::list_parents(int set) {
     std::vector<int>& parents = scratch_.parents;
     parents.clear();
@@ -88,10 +86,10 @@ void ParentTree::list_parents(int set) {
     std::ranges::reverse(parents);
 }
 
-/// Lists the candidates that would gain, best first. With L the factor of the parents' covariances
+/// Lists the candidates with a gain, best first. With L the factor of the parents' covariances
 /// and a_u = L^-1 S_Pu, candidate u has the partial covariance c = S_uv - a_u a_v with the node and
-/// the variance w = S_uu - a_u a_u left, so it explains c^2 / w of what is left of the node. All
-/// candidates go through each row of L together.
+/// the variance w = S_uu - a_u a_u left, so it explains c^2 / w of the residual variance of
+/// the node. Each row of L is applied to all candidates together.
 void ParentTree::grow(int set) {
     sets_[set].grown = true;
     list_parents(set);
@@ -101,7 +99,7 @@ void ParentTree::grow(int set) {
     const int m = static_cast<int>(candidates_.size());
     const double* S = scorer_.data().conditions.front().S.data();
     const auto row = [&](int i) { return S + static_cast<std::ptrdiff_t>(i) * d; };
-    (void)score_of(parents);  // leaves L and a_v in the scratch
+    (void)score_of(parents);  // writes L and a_v
     const std::vector<double>&factor = scratch_.factor, &with_node = scratch_.with_node;
     std::vector<double>& rows = scratch_.rows;
     rows.resize(static_cast<std::size_t>(n) * m);
@@ -129,7 +127,7 @@ void ParentTree::grow(int set) {
     const double least = rounding_share * row(node_)[node_];
     variance = std::max(variance, least);
     const double cost = scorer_.edge_cost();
-    const double worth_it = -std::expm1(-2.0 * cost) * variance;  // to be explained at least
+    const double worth_it = -std::expm1(-2.0 * cost) * variance;  // the least that pays for an edge
     auto& gaining = scratch_.gaining;
     gaining.clear();
     for (int u = 0; u < m; ++u) {
@@ -178,7 +176,7 @@ void ParentTree::shrink(int set) {
     here.kept_score = kept_score;
 }
 
-/// The set that a branch leads to; made when it is taken for the first time.
+/// The set at the end of a branch; created when it is first taken.
 int ParentTree::below(int set, int branch) {
     const int candidate = branches_[branch];
     for (int s = sets_[set].child; s >= 0; s = sets_[s].sibling)
@@ -193,10 +191,10 @@ int ParentTree::below(int set, int branch) {
     return child;
 }
 
-void ParentTree::find(const Word* before, const Stop& stop, Descent& place) {
+void ParentTree::find(const Word* before, const Stop& stop, Descent& descent) {
     const int words = words_for(scorer_.d());
-    place.taken.assign(words, 0);
-    place.passed.assign(words, 0);
+    descent.taken.assign(words, 0);
+    descent.passed.assign(words, 0);
     leaf_ = 0;
     for (bool further = true; further;) {
         if (!sets_[leaf_].grown) {
@@ -206,17 +204,17 @@ void ParentTree::find(const Word* before, const Stop& stop, Descent& place) {
         further = false;
         for (int b = sets_[leaf_].first; b < sets_[leaf_].end; ++b) {
             if (!contains(before, branches_[b])) {
-                insert(place.passed.data(), branches_[b]);
+                insert(descent.passed.data(), branches_[b]);
                 continue;
             }
-            insert(place.taken.data(), branches_[b]);
+            insert(descent.taken.data(), branches_[b]);
             leaf_ = below(leaf_, b);
             further = true;
             break;
         }
     }
     if (!sets_[leaf_].shrunk) shrink(leaf_);
-    place.score = sets_[leaf_].kept_score;
+    descent.score = sets_[leaf_].kept_score;
 }
 
 std::vector<int> ParentTree::found() const {
@@ -224,7 +222,7 @@ std::vector<int> ParentTree::found() const {
     return {kept_.begin() + leaf.kept, kept_.begin() + leaf.kept_end};
 }
 
-bool OrderSearch::can_honor(const Rules& rules, int d) {
+bool OrderSearch::supports(const Rules& rules, int d) {
     if (rules.graph_class == GraphClass::bidirected || rules.max_edges != Rules::unlimited)
         return false;
     if (rules.knowledge.empty()) return true;
@@ -271,8 +269,8 @@ OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, con
         trees_.emplace_back(scorer, scratch_, v, std::move(candidates), fixed_parents_[v],
                             rules.max_in_degree);
     }
-    // A random order that has fixed parents before their children: of the nodes that wait for
-    // nobody, a random one goes next.
+    // A random order with fixed parents before their children: the next node is drawn among those
+    // whose fixed parents have been placed.
     std::vector<int> waits_for(d_), free;
     for (int v = 0; v < d_; ++v) {
         waits_for[v] = static_cast<int>(fixed_parents_[v].size());
@@ -295,7 +293,7 @@ OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, con
 
 double OrderSearch::score() const {
     double total = 0.0;
-    for (const Descent& place : descents_) total += place.score;
+    for (const Descent& descent : descents_) total += descent.score;
     return total;
 }
 
@@ -310,7 +308,7 @@ Graph OrderSearch::graph() {
     return graph;
 }
 
-/// Empties the trees when they hold too much.
+/// Clears the trees when they are too large.
 void OrderSearch::free_memory_if_needed() {
     std::size_t bytes = 0;
     for (const ParentTree& tree : trees_) bytes += tree.bytes();
@@ -318,7 +316,7 @@ void OrderSearch::free_memory_if_needed() {
         for (ParentTree& tree : trees_) tree.clear();
 }
 
-OrderSearch::Span OrderSearch::open_places(int node) const {
+OrderSearch::Span OrderSearch::possible_positions(int node) const {
     Span span{0, d_ - 1};
     for (const int p : fixed_parents_[node])
         span.first = std::max(span.first, position_[p] + (position_[p] < position_[node]));
@@ -327,25 +325,25 @@ OrderSearch::Span OrderSearch::open_places(int node) const {
     return span;
 }
 
-/// Puts the node where the score is best. Places count the other nodes before it.
+/// Moves the node to its best position; returns false if it is there already.
 bool OrderSearch::move_to_best(int node, double tolerance) {
     stop_.check();
     free_memory_if_needed();
     const int now = position_[node];
-    const Span open = open_places(node);
+    const Span open = possible_positions(node);
     std::ranges::fill(before_, Word{0});
     trees_[node].find(before_.data(), stop_, own_);
-    // `others` is the sum over the other nodes, less what it is with this node at the very front.
+    // `others` is the sum over the other nodes minus its value with this node in the first position.
     double others = 0.0, best = 0.0, here = 0.0;
     int to = now;
     totals_.assign(d_, 0.0);
-    for (int place = 0, at = 0;; ++place, ++at) {
-        totals_[place] = own_.score + others;
-        if (place == d_ - 1) break;
+    for (int to_try = 0, at = 0;; ++to_try, ++at) {
+        totals_[to_try] = own_.score + others;
+        if (to_try == d_ - 1) break;
         if (at == now) ++at;
         const int u = order_[at];
         const Descent& current = descents_[u];
-        // What u has with the node before it, less what it has without.
+        // Subtract the difference that the node makes for u.
         if (at < now) {
             if (contains(current.passed.data(), node)) {
                 insert(before_.data(), node);
@@ -361,10 +359,10 @@ bool OrderSearch::move_to_best(int node, double tolerance) {
         if (contains(own_.passed.data(), u)) trees_[node].find(before_.data(), stop_, own_);
     }
     here = best = totals_[now];
-    for (int place = open.first; place <= open.last; ++place)
-        if (totals_[place] > best && totals_[place] > here + tolerance) {
-            best = totals_[place];
-            to = place;
+    for (int position = open.first; position <= open.last; ++position)
+        if (totals_[position] > best && totals_[position] > here + tolerance) {
+            best = totals_[position];
+            to = position;
         }
     if (to == now) return false;
     move(node, to);
@@ -383,9 +381,9 @@ void OrderSearch::move(int node, int to) {
     for (int at = first; at <= last; ++at) {
         const int u = order_[at];
         position_[u] = at;
-        const Descent& place = descents_[u];
+        const Descent& descent = descents_[u];
         const bool changes =
-            u == node || contains(from < to ? place.taken.data() : place.passed.data(), node);
+            u == node || contains(from < to ? descent.taken.data() : descent.passed.data(), node);
         if (changes) trees_[u].find(before_.data(), stop_, descents_[u]);
         insert(before_.data(), u);
     }
@@ -394,7 +392,7 @@ void OrderSearch::move(int node, int to) {
 void OrderSearch::improve(double tolerance) {
     std::vector<int> nodes(d_);
     std::iota(nodes.begin(), nodes.end(), 0);
-    for (int still = 0; still < d_;) {  // nodes in a row that are where they should be
+    for (int still = 0; still < d_;) {  // consecutive nodes that were not moved
         for (int k = d_ - 1; k > 0; --k) std::swap(nodes[k], nodes[rng_.below(k + 1)]);
         for (int k = 0; k < d_ && still < d_; ++k)
             still = move_to_best(nodes[k], tolerance) ? 0 : still + 1;
@@ -404,19 +402,19 @@ void OrderSearch::improve(double tolerance) {
 void OrderSearch::kick(int n, double tolerance) {
     for (int k = 0; k < n; ++k) {
         const std::vector<int> order = order_, position = position_;
-        const std::vector<Descent> places = descents_;
+        const std::vector<Descent> descents = descents_;
         const double before = score();
         const int moved = 1 + rng_.below(most_moved);
         for (int m = 0; m < moved; ++m) {
             const int v = rng_.below(d_);
-            const Span open = open_places(v);
+            const Span open = possible_positions(v);
             move(v, open.first + rng_.below(open.last - open.first + 1));
         }
         improve(tolerance);
         if (score() >= before - tolerance) continue;
         order_ = order;
         position_ = position;
-        descents_ = places;
+        descents_ = descents;
     }
 }
 

@@ -1,20 +1,20 @@
 // The best DAG over orders of the nodes: the first stage of a dag_first run.
 //
-// An order and, for every node, the best parents among the nodes before it make a DAG. So a search
-// for a DAG can go over orders, where one step (a node moves to its best place) changes many edges
-// at once and acyclicity is never a question. This is BOSS (Andrews, Ramsey, Sanchez-Romero,
-// Camchong, Kummerfeld, 2023), with its trees that remember parents by what is before a node.
+// An order and, for every node, the best parents among the nodes before it determine a DAG. A search
+// over orders, in which a step moves one node to its best position, changes many edges at once and
+// never has to check for cycles. This is BOSS (Andrews, Ramsey, Sanchez-Romero, Camchong and
+// Kummerfeld 2023), with its trees that cache the best parents by the set of preceding nodes.
 //
-//   ParentTree     of one node v. Parents are found by growing (add the candidate that gains most,
-//                  while one gains) and shrinking (take away what no longer pays). Growing walks
-//                  down the tree: a tree node is a set of parents, its branches are the candidates
-//                  that would gain, best first, and the first branch that is before v is taken.
-//                  A tree is memory and nothing else: what it forgets is worked out again.
-//   Descent          where a walk down the tree ended: the score there, the candidates that it took,
-//                  and those that it passed by because they are not before v.
-//   OrderSearch    the order, and the place of every node. When v is put before u, the walk of u is
-//                  another one only if it passed by v; when v is taken away, only if it took v. So
-//                  most of what a step has to look at is two bits per node.
+//   ParentTree     The parents of a node v are found by growing (add the candidate with the largest
+//                  gain while there is one) and shrinking (remove parents that no longer gain).
+//                  Growing descends in a tree: each tree node is a set of parents, its branches are
+//                  the candidates with a gain, best first, and the first branch that precedes v is
+//                  taken. The tree is only a cache.
+//   Descent        The end of such a descent: its score, the candidates taken, and those passed over
+//                  because they do not precede v.
+//   OrderSearch    The order, and the descent of every node. When v is moved before u, the descent
+//                  of u changes only if it passed over v; when v is moved behind u, only if it took
+//                  v. So most of a step consists of looking up two bits per node.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +28,16 @@
 
 namespace bowfree {
 
-/// The end of a descent in a tree.
+/// The end of a descent in a tree, with the candidates that precede the node and do not.
 struct Descent {
-    double score = 0.0;               ///< of the node with the parents found there
-    std::vector<Word> taken, passed;  ///< candidates on the way: taken, and not there to be taken
+    double score = 0.0;  ///< of the node with the parents found
+    std::vector<Word> taken, passed;
 };
 
 /// The parents of one node, by the set of nodes before it.
 class ParentTree {
   public:
-    /// What the trees of all nodes work with, one at a time.
+    /// Buffers shared by the trees of all nodes, which are used one at a time.
     struct Scratch {
         std::vector<int> parents, fewer, kept;
         std::vector<double> factor, with_node;  // of a regression on the parents
@@ -45,18 +45,17 @@ class ParentTree {
         std::vector<std::pair<double, int>> gaining;
     };
 
-    /// `candidates` may be parents, `fixed` are; at most `limit` in all (-1: any number).
+    /// `candidates` may be parents, `fixed` nodes are; at most `limit` in all (-1: any number).
     ParentTree(const Scorer& scorer, Scratch& scratch, int node, std::vector<int> candidates,
                std::vector<int> fixed, int limit);
 
-    /// The best parents among the nodes `before` this one, up to greed.
-    void find(const Word* before, const Stop& stop, Descent& place);
+    /// Finds the parents among the nodes `before` this one by growing and shrinking.
+    void find(const Word* before, const Stop& stop, Descent& descent);
 
-    /// The parents that were found last.
+    /// The parents found last.
     std::vector<int> found() const;
 
-    /// Bytes held now.
-    std::size_t bytes() const;
+    std::size_t bytes() const;  ///< allocated
     void clear();
 
   private:
@@ -86,33 +85,33 @@ class ParentTree {
 
 class OrderSearch {
   public:
-    /// True when every DAG of an order is within reach of the rules: they limit no more than the
-    /// arrowheads at a node, and every pair may be without an edge or must be one given arrow.
-    static bool can_honor(const Rules& rules, int d);
+    /// Whether the rules limit only the number of arrowheads at a node, and every pair either may
+    /// be without an edge or must be one given directed edge.
+    static bool supports(const Rules& rules, int d);
 
-    /// Trees that hold more are emptied; with 1000 variables they take 100 to 200 megabytes.
+    /// Larger trees are cleared; with 1000 variables they take 100 to 200 megabytes.
     static constexpr std::size_t default_bytes = std::size_t{256} << 20;
 
-    /// Begins with a random order. The rules must be ones it can honor, the data plain: one
-    /// condition without targets.
+    /// Starts with a random order. The rules must be supported, the data observational.
     OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop,
                 std::size_t max_bytes = default_bytes);
 
-    /// Moves nodes to their best places until none gains more than `tolerance`.
+    /// Moves nodes to their best positions until no move gains more than `tolerance`.
     void improve(double tolerance);
-    /// Moves a few random nodes to random places, improves, and goes back if that lost; `n` times.
+    /// `n` times: moves a few random nodes to random positions and improves; restores the order if
+    /// its score was higher.
     void kick(int n, double tolerance);
 
-    /// The sum over the nodes: what the graph's score has beside the constant part.
+    /// The score of the graph up to a constant: a sum over the nodes.
     double score() const;
     const std::vector<int>& order() const { return order_; }
     Graph graph();
 
   private:
     struct Span {
-        int first, last;  // places that are open to a node
+        int first, last;  // positions that are possible for a node
     };
-    Span open_places(int node) const;
+    Span possible_positions(int node) const;
     bool move_to_best(int node, double tolerance);
     void free_memory_if_needed();
     void move(int node, int to);

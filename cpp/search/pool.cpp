@@ -22,7 +22,7 @@ PackedGraph::PackedGraph(int d, std::vector<std::uint32_t> edges)
     for (std::size_t e = 0; e < edges_.size(); ++e)
         if (edges_[e] >> 2 >= n_pairs(d) || (edges_[e] & 3) == 0 ||
             (e > 0 && edges_[e] >> 2 == edges_[e - 1] >> 2))
-            throw std::invalid_argument("a packed graph has an edge that cannot be");
+            throw std::invalid_argument("a packed graph has an invalid edge");
 }
 
 PackedGraph PackedGraph::with(int i, int j, Edge edge) const {
@@ -37,7 +37,7 @@ PackedGraph PackedGraph::with(int i, int j, Edge edge) const {
 }
 
 Graph PackedGraph::unpack() const {
-    // The pairs in order, so that one walk over j finds them all.
+    // In the order of the pairs, so that j only grows.
     std::vector<std::uint32_t> entries = edges_;
     std::ranges::sort(entries);
     Graph graph(d_);
@@ -74,10 +74,10 @@ std::optional<Scored> Pool::best() const {
 
 void Pool::offer(const Key& key, double score, PackedGraph graph) {
     if (!wants(score)) return;
-    const auto [place, is_new] = graphs_.try_emplace(key, Entry{std::move(graph), score});
-    // The same graph can come with two scores that differ by rounding, when it was scored as a
-    // neighbor: the larger one stays, so that the order of the offers does not matter.
-    if (!is_new) place->second.score = std::max(place->second.score, score);
+    const auto [entry, is_new] = graphs_.try_emplace(key, Entry{std::move(graph), score});
+    // A graph may be offered with two scores that differ by rounding, one of them computed as that
+    // of a neighbor: keep the larger one, so that the order of the offers does not matter.
+    if (!is_new) entry->second.score = std::max(entry->second.score, score);
     if (score > best_) {
         best_ = score;
         bar_ = std::max(bar_, best_ - window_);

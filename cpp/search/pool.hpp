@@ -1,4 +1,4 @@
-// The best distinct graphs met, bounded in number and in distance from the best.
+// The best distinct graphs that were visited, bounded in number and in distance from the best.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ struct Scored {
     double score;
 };
 
-/// A graph by its edges: at a thousand nodes some kilobytes, where the rows of bits are 250.
+/// A graph as a list of edges: with a thousand nodes a few kilobytes instead of 250.
 class PackedGraph {
   public:
     PackedGraph() = default;
     explicit PackedGraph(const Graph& graph);
-    /// From what `edges` of a graph on d nodes returned; throws when these cannot be its edges.
+    /// From the `edges()` of a graph on d nodes; throws if they are invalid.
     PackedGraph(int d, std::vector<std::uint32_t> edges);
 
     /// The graph with pair (i, j), i < j, set to `edge`.
     PackedGraph with(int i, int j, Edge edge) const;
     Graph unpack() const;
 
-    /// A number for each edge, by pair and state.
+    /// A code for each edge: 4 * pair index + state, in any order.
     const std::vector<std::uint32_t>& edges() const { return edges_; }
 
   private:
@@ -39,7 +39,7 @@ class PackedGraph {
         return static_cast<std::uint32_t>(pair_index(i, j)) << 2 | static_cast<std::uint32_t>(edge);
     }
     int d_ = 0;
-    std::vector<std::uint32_t> edges_;  // pair and state, in no order
+    std::vector<std::uint32_t> edges_;
 };
 
 class Pool {
@@ -47,8 +47,7 @@ class Pool {
     /// Keeps the `keep` best graphs with a score of at least the best one's minus `window`.
     Pool(std::size_t keep, double window) : keep_(keep), window_(window) {}
 
-    /// True when a graph of this score would be kept as things stand: ask before making a copy. A
-    /// score that is no number is not wanted.
+    /// Whether a graph of this score would be kept, before it is copied. False for NaN.
     bool wants(double score) const { return keep_ > 0 && score >= bar_; }
     void offer(const Key& key, double score, const Graph& graph) {
         if (wants(score)) offer(key, score, PackedGraph(graph));
@@ -59,12 +58,12 @@ class Pool {
     std::size_t keep() const { return keep_; }
     double bar() const { return bar_; }
 
-    /// The first of those that are kept, if any are.
+    /// The best graph, if there is one.
     std::optional<Scored> best() const;
-    /// What is kept, best first; equal scores in the order of their keys. It depends on what was
-    /// offered, and not on the order of the offers: what several pools saw of them may be merged.
+    /// The graphs, best first; those of equal score in the order of their keys. The result does not
+    /// depend on the order of the offers, or on which of several merged pools got them.
     std::vector<Scored> sorted() const;
-    /// The same without making graphs of them.
+    /// The same as lists of edges.
     std::vector<std::pair<PackedGraph, double>> sorted_packed() const;
 
   private:

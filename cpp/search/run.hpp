@@ -1,35 +1,20 @@
 // One run of a search: from a start to a good local optimum.
 //
-// There are four kinds of runs (`bowfree.search.plan` says how many of which,
-// `bowfree.search.greedy` what for):
+// There are four kinds of runs; `bowfree.search.plan` decides how many of each are done:
 //
-//   climb      start -> climb (-> plateau). The paper's: from the empty graph or a uniform random
+//   climb      start -> climb (-> plateau). The paper's, from the empty graph or a uniform random
 //              BAP, without the plateau.
 //   sparse     a random graph of about d/3 edges -> climb -> plateau. Finds weak, sparse graphs.
-//   dag_first  the best DAG over orders (orders.hpp) -> open to bidirected edges -> climb ->
-//              plateau. Settles the order of the nodes before districts grow: what dense graphs
-//              with strong effects need. With few nodes, and where the rules are beyond orders,
-//              iterated local search over DAGs comes first instead.
-//   kicks      from a good graph: kick -> climb -> plateau -> keep the better one, again and again.
-//              With many nodes the first kick is one of the whole graph, and the plateau comes
-//              last.
+//   dag_first  the best DAG over orders (orders.hpp) -> permit bidirected edges -> climb -> plateau.
+//              Finds the order of the nodes before districts grow, as is necessary for dense graphs
+//              with strong effects. With few nodes, and under rules that `OrderSearch` does not
+//              support, the DAG is found by iterated local search instead.
+//   kicks      from a good graph: kick -> climb -> plateau -> keep the better graph, repeatedly.
+//              With many nodes the first kick changes the whole graph, and the plateau comes last.
 //
-// A run is a pure function of (data, options, task): it has its own random stream and shares
-// nothing but the cache. A stopped run ends with the best graph it has met, and says so; so does a
-// run that has done the work set aside for it, at the same place every time.
-//
-// The parts: a `Task` says where to start and what to do; `run_task` draws the start, builds the
-// climber (climb.hpp) on a move table (move_table.hpp) and hands it to the kind's own function; the
-// climber writes all it meets into the run's trace, with its pool (pool.hpp).
-//
-//   run_task            start -> climber -> one of the kinds -> the end, or the best before a stop
-//   random_start        a uniform random graph, by the walk of section 3.2
-//   sparse_graph        a small random graph
-//   search_orders       the best DAG over orders
-//   search_dags_first   that, or iterated local search over DAGs
-//   kick_locally        one of the kicks that change little
-//   kick_and_improve    iterated local search over the graphs that the rules permit
-//   iterate             what both have in common: kick, improve, keep or go back
+// A run is a pure function of (data, options, task): it has its own random stream and shares only
+// the cache. A run that is stopped or reaches its work limit ends with the best graph it has seen;
+// where the work limit is reached does not depend on other runs.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +31,10 @@ enum class RunKind : std::uint8_t { climb, sparse, dag_first, kicks };
 struct RunOptions {
     ClimbOptions climb;
     int plateau = 0;           ///< graphs visited on a plateau of equal scores
-    int order_kicks = -1;      ///< of dag_first, over orders; -1: not over orders
-    int dag_kicks = 0;         ///< of dag_first, over DAGs, where it is not over orders
+    int order_kicks = -1;      ///< of dag_first, over orders; -1: no search over orders
+    int dag_kicks = 0;         ///< of dag_first, over DAGs, without a search over orders
     int bap_kicks = 0;         ///< of kicks
-    bool whole_first = false;  ///< of kicks: the whole graph, then places, and the plateau last
+    bool whole_first = false;  ///< of kicks: first the whole graph, and the plateau last
     std::int64_t burn_in = 0;  ///< steps to a uniform random start
     std::size_t keep = 0;      ///< graphs in the pool
     double window = 0.0;       ///< of the pool, in units of the score
@@ -58,9 +43,9 @@ struct RunOptions {
 struct Task {
     RunKind kind = RunKind::climb;
     std::uint64_t seed = 0, stream = 0;
-    /// Where to start; without one, the kind of run has its own.
+    /// The start; if there is none, that of the kind of run.
     std::optional<Graph> start;
-    /// In multiplications; then the run ends with the best graph it has met.
+    /// In multiplications; a run that reaches it ends with the best graph it has seen.
     double work_limit = std::numeric_limits<double>::infinity();
 };
 
@@ -69,14 +54,14 @@ struct Run {
     Graph start, end;
     double score = 0.0;
     bool complete = false;        ///< false when it was stopped
-    bool hit_work_limit = false;  ///< true when it had done its work before it came to an end
+    bool hit_work_limit = false;  ///< ended early, at its work limit
     double seconds = 0.0;
     Effort effort;
     Trace trace;
 };
 
-/// Does a task. `required` is the graph of the required edges (empty without knowledge). Nothing
-/// comes back when the stop was raised before the first graph had a score.
+/// Does a task. `required` is the graph of the required edges (empty without knowledge). Returns
+/// nothing when the stop is raised before the first graph has a score.
 std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
                             const Task& task, const Graph& required, const Stop& stop);
 

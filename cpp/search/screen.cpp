@@ -13,11 +13,12 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// A newcomer of which the regressors leave so little explains nothing that they do not.
+// A new regressor with a smaller share of its variance left is a combination of the others.
 constexpr double least_share = 1e-10;
 
-// An error is determined by others when they leave less than one part in so many of its variance.
-// Set by hand: at the ends of three climbs the true gain was below twice the bound up to here.
+// An error is nearly determined by others if they leave less than 1 / `most_inflation` of its
+// variance. Chosen by hand: up to here the true gain was below twice the bound at the ends of three
+// climbs.
 constexpr double most_inflation = 4.0;
 
 }  // namespace
@@ -69,7 +70,7 @@ void Screen::fit_district(const Graph& graph, int node) {
 
 double Screen::covariance(int i, int j) const {
     if (i == j) return rows_[i].left;
-    // Always the same way round, so that it is the same number whoever asks.
+    // In a fixed order of i and j, so that the result is symmetric bit for bit.
     const Row &a = rows_[std::min(i, j)], &b = rows_[std::max(i, j)];
     double sum = 0.0;
     for (std::size_t k = 0; k < b.nodes.size(); ++k) sum += b.z[k] * a.zS[b.nodes[k]];
@@ -116,7 +117,7 @@ const Screen::Row& Screen::factored(const Graph& graph, int node) {
     return row;
 }
 
-/// The gain of a newcomer whose covariances with the regressors are in `solved_`.
+/// The gain of a regressor y whose covariances with the others are in `solved_`.
 double Screen::gain(const Row& row, double with_residual, double variance) {
     const int n = static_cast<int>(solved_.size());
     solve_lower(row.factor.data(), n, solved_.data());

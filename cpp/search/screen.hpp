@@ -1,20 +1,20 @@
 // A lower bound of the gain of a new edge, at a small part of the cost of a fit.
 //
-// A fit leaves every node v with the residual z_v = (Omega^-1 (I - B) x)_v. Row v of B and Omega is
-// the regression of x_v on its parents and, for its spouses q, the pseudo-variables
+// A fit has for every node v the residual z_v = (Omega^-1 (I - B) x)_v. Row v of B and Omega is the
+// regression of x_v on its parents and, for its spouses q, on the pseudo-variables
 //
 //     z_q - (W_qv / W_vv) z_v,        W = Omega^-1,
 //
-// whose own residual is z_v / W_vv: this is one step of RICF (section 2.3), and at the optimum it
-// changes nothing. A new parent u adds x_u to these regressors, a new spouse u its pseudo-variable.
-// With rho the partial correlation of the newcomer y with x_v given the regressors, this one row
-// alone gains -log(1 - rho^2) / 2; the true gain, for which all other parameters move too, is at
-// least that. For a node that is a district by itself, a new parent gains exactly that. Elsewhere
-// it is nearly that (docs/evidence/scaling.md), unless the errors of other nodes determine most of
-// that of v. A new edge then changes several rows at once, and the bound is infinite.
+// with residual z_v / W_vv: this is one step of RICF (section 2.3), and it changes nothing at the
+// optimum. A new parent u adds the regressor x_u, a new spouse u its pseudo-variable. With rho the
+// partial correlation of the new regressor y and x_v given the others, a fit of this row alone gains
+// -log(1 - rho^2) / 2; the true gain, with all other parameters free, is at least that. It is equal
+// for a new parent of a node that is a district by itself, and nearly equal elsewhere
+// (docs/evidence/scaling.md), unless the errors of other nodes determine most of that of v. Then a
+// new edge changes several rows at once, and the bound is infinite.
 //
-// The numerator of rho is cov(y, z_v), and all covariances come from the products z S, which are
-// kept for every node; so a newcomer costs one triangular solve with as many unknowns as v has
+// The numerator of rho is cov(y, z_v), and all covariances follow from the products z S, which are
+// stored for every node; so the cost is one triangular solve with as many unknowns as v has
 // arrowheads.
 #pragma once
 
@@ -26,10 +26,10 @@ namespace bowfree {
 
 class Screen {
   public:
-    /// The data must be plain: one condition without targets.
+    /// The data must be observational.
     Screen(const Scorer& scorer, Workspace& workspace);
 
-    /// Call when the district of the node has changed.
+    /// Must be called when the district of the node has changed.
     void invalidate(int node) { rows_[node].known = rows_[node].factored = false; }
 
     /// A lower bound of the gain of from -> to, or infinity if unknown; the pair has no edge.
@@ -40,7 +40,7 @@ class Screen {
   private:
     struct Row {
         bool known = false, factored = false;
-        bool determined = false;   // by the errors of others
+        bool determined = false;   // nearly, by the errors of other nodes
         double precision = 0.0;    // W_vv
         double left = 0.0;         // z S z
         std::vector<int> nodes;    // of the district: members first, then parents outside
@@ -65,7 +65,7 @@ class Screen {
     const double* S_;
     int d_;
     std::vector<Row> rows_;
-    std::vector<double> solved_;  // scratch: the newcomer's covariances with the regressors
+    std::vector<double> solved_;  // scratch: covariances of y with the regressors
 };
 
 }  // namespace bowfree

@@ -23,13 +23,13 @@ void Search::launch(std::vector<Task> tasks, int n_threads) {
 void Search::do_task(int t, const Stop& stop) {
     auto run = run_task(scorer_, rules_, options_, tasks_[t], required_, stop);
     if (!run && t == 0) {
-        // Stopped before unbounded had a score. The graph of the required edges has few districts
-        // beyond single nodes, and a search must not come back with nothing.
+        // Stopped before any graph had a score. A search always returns a graph, and that of the
+        // required edges can be scored quickly.
         const Stop never;
-        const Task nothing{RunKind::climb, 0, 0, required_};
+        const Task no_search{RunKind::climb, 0, 0, required_};
         RunOptions no_steps = options_;
         no_steps.climb.max_steps = 0;
-        run = run_task(scorer_, rules_, no_steps, nothing, required_, never);
+        run = run_task(scorer_, rules_, no_steps, no_search, required_, never);
         run->complete = false;
     }
     if (run) workers_.update([&] { finished_.emplace_back(t, std::move(*run)); });

@@ -39,9 +39,9 @@ struct Rules {
                !(more_at_j && in_degree(graph, j) >= max_in_degree);
     }
 
-    /// Whether `permits_whole` has unbounded to check.
+    /// Whether `permits_whole` checks anything.
     bool has_global_rules() const { return max_district != unlimited || has_global_class(); }
-    /// Whether `permits_class` has unbounded to check.
+    /// Whether `permits_class` checks anything.
     bool has_global_class() const {
         return graph_class == GraphClass::ancestral || graph_class == GraphClass::arid;
     }

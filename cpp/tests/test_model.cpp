@@ -46,9 +46,7 @@ District only_district(const Graph& graph) {
 }
 
 /// One district from which no member can be peeled: a cycle of bidirected edges, and 0 -> 2.
-Graph hard_graph() {
-    return graph_of(4, "0->2 0<->1 1<->2 2<->3 0<->3");
-}
+Graph hard_graph() { return graph_of(4, "0->2 0<->1 1<->2 2<->3 0<->3"); }
 
 }  // namespace
 

@@ -1,8 +1,7 @@
 // The move table, the screen, orders, and searches.
 #include <numeric>
 
-#include "search/edge_changes.hpp"
-#include "search/exhaustive.hpp"
+#include "search/enumeration.hpp"
 #include "search/orders.hpp"
 #include "search/search.hpp"
 #include "tests/check.hpp"
@@ -222,12 +221,12 @@ TEST(parent_trees_that_forget_find_the_same) {
 
 TEST(orders_cannot_honor_all_rules) {
     Rules rules;
-    CHECK(OrderSearch::can_honor(rules, 4));
+    CHECK(OrderSearch::supports(rules, 4));
     rules.max_edges = 3;
-    CHECK(!OrderSearch::can_honor(rules, 4));
+    CHECK(!OrderSearch::supports(rules, 4));
     rules = {};
     rules.graph_class = GraphClass::bidirected;
-    CHECK(!OrderSearch::can_honor(rules, 4));
+    CHECK(!OrderSearch::supports(rules, 4));
 }
 
 TEST(a_search_finds_the_best_of_all_graphs) {

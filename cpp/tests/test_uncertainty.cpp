@@ -1,7 +1,7 @@
 // Chains over graphs, mixtures of effects, and averages.
 #include <map>
 
-#include "search/exhaustive.hpp"
+#include "search/enumeration.hpp"
 #include "tests/check.hpp"
 #include "tests/examples.hpp"
 #include "uncertainty/averaging.hpp"

@@ -1,4 +1,4 @@
-#include "search/exhaustive.hpp"
+#include "search/enumeration.hpp"
 
 #include <cassert>
 
@@ -21,6 +21,16 @@ AllScores score_all(Scorer& scorer, const Rules& rules, const Stop& stop) {
         all.scores.push_back(scorer.score(graph, workspace));
     }
     return all;
+}
+
+std::vector<EdgeChange> edge_changes(Scorer& scorer, const Graph& graph, const Rules& rules,
+                                     const Stop& stop) {
+    Workspace workspace(scorer, stop);
+    MoveTable table(scorer, graph, workspace);
+    std::vector<EdgeChange> changes;
+    table.for_each_move(
+        rules, [&](const Move& move) { changes.push_back({move, table.gain(move, 0.0)}); });
+    return changes;
 }
 
 }  // namespace bowfree
