@@ -102,8 +102,8 @@ _FORMATS = {
         ),
     )
 }
-MATRIX_FORMATS = tuple(_FORMATS)
-PAG_MARKS = {"pcalg": (0, 1, 2, 3), "causal-learn": (0, 2, 1, -1)}
+MATRIX_FORMATS: tuple[str, ...] = tuple(_FORMATS)
+PAG_MARKS: dict[str, tuple[int, ...]] = {"pcalg": (0, 1, 2, 3), "causal-learn": (0, 2, 1, -1)}
 """Codes of no edge, circle, arrowhead and tail in the formats that have circles."""
 
 

@@ -310,6 +310,7 @@ class MixedGraph:
     directed_paths = _paths.directed_paths
     treks = _paths.treks
     m_separated = separation.m_separated
+    independencies = separation.independencies
     latent_projection = separation.latent_projection
     identified = identification.identified
     mag = separation.mag

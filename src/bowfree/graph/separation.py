@@ -13,14 +13,16 @@ exactly if no set separates them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import combinations
+from collections.abc import Iterable, Iterator
+from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import closure, members, transpose, union
 from bowfree.graph.structure import check_acyclic
 from bowfree.parameters import public
+from bowfree.results.rows import Row
+from bowfree.validation import check_count
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
@@ -134,6 +136,117 @@ def minimal_separator(
         frontier = step & ~reached & ~required
         reached |= frontier
     return tuple(graph.nodes[v] for v in members((fence & reached) | required))
+
+
+def minimal_separators(
+    graph: MixedGraph, a: int, b: int, *, allowed: int = -1
+) -> Iterator[tuple[str, ...]]:
+    """Yield all minimal sets of `allowed` nodes that m-separate two nodes of an acyclic graph."""
+    near = augmented_graph(graph, 1 << a | 1 << b)
+    # A path through a node that is not allowed cannot be blocked there: join its neighbors.
+    for v, around in enumerate(near):
+        if around and not allowed >> v & 1 and v not in (a, b):
+            for u in members(around):
+                near[u] = (near[u] | around) & ~(1 << u) & ~(1 << v)
+            near[v] = 0
+    for found in _separators(near, a, b):
+        yield tuple(graph.nodes[v] for v in members(found))
+
+
+def augmented_graph(graph: MixedGraph, nodes: int) -> list[int]:
+    """Return masks of neighbors in the undirected graph whose separations are m-separations.
+
+    If any set separates two nodes, a subset of their ancestors does. Among the ancestors of `nodes`
+    m-separation is separation in the graph that joins two nodes if a path of colliders leads from
+    one to the other.
+
+    References
+    ----------
+    B. van der Zander, M. Liskiewicz, J. Textor, Separators and adjustment sets in causal graphs,
+    Artificial Intelligence 270 (2019).
+    """
+    parents, spouses, children = graph._parents, graph._spouses, graph._children()
+    ancestors = closure(parents, nodes)
+    near = [0] * len(parents)
+    for v in members(ancestors):
+        heads = closure(spouses, 1 << v | (children[v] & ancestors), within=ancestors)
+        near[v] = (heads | union(parents, heads)) & ~(1 << v)
+    return near
+
+
+def _separators(near: list[int], a: int, b: int) -> Iterator[int]:
+    """Yield the minimal sets that separate a from b in an undirected graph.
+
+    A task is a pair (side, fixed): the separators that contain `fixed` and whose side of a contains
+    `side`. The one closest to a is the border of the part of b. If it has a node v that is not
+    fixed, the others contain v, or have it on the side of a. There is a result for every task.
+
+    References
+    ----------
+    K. Takata, Space-optimal, backtracking algorithms to list the minimal vertex separators of a
+    graph, Discrete Applied Mathematics 158 (2010).
+    """
+    tasks = [(1 << a, 0)]
+    while tasks:
+        side, fixed = tasks.pop()
+        border = union(near, side) & ~side
+        if (side | border) >> b & 1:
+            continue
+        far = closure(near, 1 << b, within=~(side | border))
+        closest = union(near, far) & ~far
+        if fixed & ~closest:
+            continue
+        if closest == fixed:
+            yield closest
+            continue
+        side = closure(near, 1 << a, within=~(closest | far))
+        v = (closest & ~fixed) & -(closest & ~fixed)
+        tasks.append((side | v, fixed))
+        tasks.append((side, fixed | v))
+
+
+@public
+def independencies(self: MixedGraph, *, limit: int = 1000) -> tuple[Row, ...]:
+    """Return the testable implications: pairs of nodes and the minimal sets that separate them.
+
+    Parameters
+    ----------
+    limit : int
+        Largest number of independencies.
+
+    Returns
+    -------
+    tuple of Row
+        ``a``, ``b`` and ``given``: a and b are independent given the set, and not given any proper
+        subset of it. A pair can have several sets.
+
+    Raises
+    ------
+    GraphError
+        If the graph has a directed cycle.
+
+    See Also
+    --------
+    bowfree.constraint_tests : Test the implications of a graph, also those that are not
+        independencies, on data.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> for row in bf.parse("x -> m -> y, x -> w -> y").independencies():
+    ...     print(row.a, row.b, row.given)
+    x y ('m', 'w')
+    m w ('x',)
+    """
+    check_acyclic(self)
+    check_count("limit", limit, 1)
+    found = (
+        Row(a=self.nodes[i], b=self.nodes[j], given=given)
+        for i, j in combinations(range(len(self)), 2)
+        if not self.adjacent(self.nodes[i], self.nodes[j])
+        for given in minimal_separators(self, i, j)
+    )
+    return tuple(islice(found, limit))
 
 
 @public

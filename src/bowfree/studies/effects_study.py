@@ -18,8 +18,9 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -324,32 +325,8 @@ class EffectsStudy(Study):
         ax.spines[["top", "right"]].set_visible(False)
         return ax
 
-    def figures(self) -> dict[str, Any]:
-        """Return the figure."""
-        return {"": self.plot().figure}
-
     def _headline(self) -> str:
         return f"{len(self.simulations)} simulations, mean AUC {self.mean_auc:.3f}"
-
-
-@dataclass(frozen=True)
-class _Protocol:
-    """The options of a simulation."""
-
-    d: int
-    n: int
-    max_in_degree: int | None
-    strategy: StrategyName
-    restarts: int | None
-    epsilon: float
-    effects: Effects
-    method: Method
-    max_iter: int | None
-    classes: Classes
-    report: Estimates
-    penalty: float
-    limit_search: bool
-    exact_covariance: bool
 
 
 @public
@@ -430,32 +407,33 @@ def causal_effect_study(
     check_choice("report", report, ("best", "averaged", "true-class"))
     if report == "averaged" and (effects == "as-published" or method == "ricf"):
         raise BowfreeError("report='averaged' requires effects='corrected' and method='newton'")
-    protocol = _Protocol(
-        d,
-        n,
-        max_in_degree,
-        strategy,
-        restarts,
-        epsilon,
-        effects,
-        method,
-        max_iter,
-        classes,
-        report,
-        penalty,
-        limit_search,
-        exact_covariance,
-    )
-    settings = {"n_sims": n_sims, **asdict(protocol)}
+    settings: dict[str, Any] = {
+        "d": d,
+        "n": n,
+        "max_in_degree": max_in_degree,
+        "strategy": strategy,
+        "restarts": restarts,
+        "epsilon": epsilon,
+        "effects": effects,
+        "method": method,
+        "max_iter": max_iter,
+        "classes": classes,
+        "report": report,
+        "penalty": penalty,
+        "limit_search": limit_search,
+        "exact_covariance": exact_covariance,
+    }
 
     def gather(done: list[Simulation]) -> EffectsStudy:
-        return EffectsStudy(settings, tuple(done), budget.seconds, len(done) == n_sims)
+        return EffectsStudy(
+            {"n_sims": n_sims, **settings}, tuple(done), budget.seconds, len(done) == n_sims
+        )
 
     # Some of the thousands of fits have no certified maximum.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
         study: EffectsStudy = simulate(
-            partial(_simulate, protocol=protocol),
+            partial(_simulate, p=SimpleNamespace(**settings)),
             budget.generator().spawn(n_sims),
             budget,
             what="simulations",
@@ -464,8 +442,7 @@ def causal_effect_study(
     return study
 
 
-def _simulate(stream: np.random.Generator, budget: Budget, *, protocol: _Protocol) -> Simulation:
-    p = protocol
+def _simulate(stream: np.random.Generator, budget: Budget, *, p: SimpleNamespace) -> Simulation:
     for_data, for_search = stream.spawn(2)
     truth = random_bap(p.d, max_in_degree=p.max_in_degree, rng=for_data)
     sem = random_sem(truth, rng=for_data)
@@ -510,7 +487,9 @@ def _simulate(stream: np.random.Generator, budget: Budget, *, protocol: _Protoco
     def minimal_effects(members: EquivalenceClass) -> Floats:
         if p.method == "newton":
             return effect_bounds(members, **data, formula=p.effects).min_abs
-        return _ricf_effects(members, moments, p)
+        return _ricf_effects(
+            members, moments, p.max_iter, sign=1 if p.effects == "as-published" else -1
+        )
 
     true_class, found_class = class_of(truth), class_of(found)
     true_effects = minimal_effects(true_class)
@@ -536,13 +515,14 @@ def _simulate(stream: np.random.Generator, budget: Budget, *, protocol: _Protoco
     )
 
 
-def _ricf_effects(members: Iterable[MixedGraph], moments: Moments, protocol: _Protocol) -> Floats:
+def _ricf_effects(
+    members: Iterable[MixedGraph], moments: Moments, max_iter: int | None, *, sign: int
+) -> Floats:
     """Return the minimal absolute effects over a class, each member fitted by the paper's RICF."""
-    d = len(moments.names)
-    least = np.full((d, d), np.inf)
-    sign = 1.0 if protocol.effects == "as-published" else -1.0
-    sweeps = ScoringRule(method="ricf", max_iter=protocol.max_iter).sweeps
+    identity = np.eye(len(moments.names))
+    least = np.full(identity.shape, np.inf)
+    sweeps = ScoringRule(method="ricf", max_iter=max_iter).sweeps
     for graph in members:
         fitted = _core.fit_graph(moments.S, *graph._bits(), method="ricf", max_iter=sweeps)
-        least = np.minimum(least, np.abs(np.linalg.inv(np.eye(d) + sign * fitted.B)))
+        least = np.minimum(least, np.abs(np.linalg.inv(identity + sign * fitted.B)))
     return least

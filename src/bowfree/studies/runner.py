@@ -90,9 +90,13 @@ class Study(TextDisplay):
         """Return plain lists and numbers."""
         raise NotImplementedError
 
-    def figures(self) -> Mapping[str, Figure]:
-        """Return the figures by the suffix of their file names."""
+    def plot(self) -> Any:
+        """Draw the figure of the study."""
         raise NotImplementedError
+
+    def figures(self) -> Mapping[str, Figure]:
+        """Return the figures by the suffix of their file names; by default the one of `plot`."""
+        return {"": self.plot().figure}
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the results as a data frame.

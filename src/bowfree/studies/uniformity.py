@@ -114,10 +114,6 @@ class UniformityStudy(Study):
         ax.legend(frameon=False)
         return ax
 
-    def figures(self) -> dict[str, Any]:
-        """Return the figure."""
-        return {"": self.plot().figure}
-
     def _headline(self) -> str:
         return f"{self.n_samples:,} samples of {len(self.graphs)} graphs by each sampler"
 

@@ -1,0 +1,432 @@
+"""Estimation of a total effect by regression: adjustment sets and instruments of a graph.
+
+Let ``causal`` be the nodes on directed paths from x to y, without x. The *back-door graph* is the
+graph without the edges from x to causal nodes. A set Z without descendants of causal nodes is an
+adjustment set if it m-separates x and y in the back-door graph: then the coefficient of x in the
+regression of y on x and Z is the total effect of x on y. A node z is an instrument given W, neither
+with descendants of causal nodes, if W m-separates z and y in the back-door graph but not z and x in
+the graph: then ``cov(z, y | W) / cov(z, x | W)`` is the total effect, because y minus the effect of
+x has the distribution of y in the back-door graph.
+
+Over an equivalence class, a set is reported if it is valid in every member.
+
+References
+----------
+I. Shpitser, T. VanderWeele, J. Robins, On the validity of covariate adjustment for estimating
+causal effects, UAI 2010. B. van der Zander, J. Textor, M. Liskiewicz, Efficiently finding
+conditional instruments for causal inference, IJCAI 2015. L. Henckel, E. Perkovic, M. Maathuis,
+Graphical criteria for efficient total effect estimation via adjustment in causal linear models,
+JRSS B 84 (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, islice
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bowfree.equivalence.class_members import (
+    EquivalenceClass,
+    class_components,
+    count_options,
+    marks_of,
+    member_batches,
+)
+from bowfree.errors import GraphError
+from bowfree.graph.encodings import BIDIRECTED, FORWARD, closure, members, union
+from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.separation import minimal_separators
+from bowfree.graph.text import quote
+from bowfree.parameters import public
+from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.results.rows import Row, RowTable
+from bowfree.results.serialization import ToDict
+from bowfree.validation import check_count
+
+MAX_MEMBERS = 20_000  # of a class that are examined
+MAX_TESTS = 200_000  # separations that are tested for a class
+
+
+@dataclass(frozen=True, repr=False)
+class AdjustmentSets(RowTable, ToDict):
+    """Adjustment sets for a total effect; returned by :func:`adjustment_sets`.
+
+    Attributes
+    ----------
+    of, on : str
+        Exposure and outcome.
+    rows : tuple of Row
+        ``adjust_for``: the set; ``minimal``: whether no proper subset is valid; ``optimal``:
+        whether the regression has the smallest asymptotic variance of all adjustment sets.
+        Minimal sets first, by size.
+    n_graphs : int
+        Number of graphs: 1, or the size of the class.
+    all_graphs : bool
+        Whether the sets were checked in all of them; otherwise in the first 20,000.
+    complete : bool
+        Whether these are all minimal sets.
+    """
+
+    of: str
+    on: str
+    rows: tuple[Row, ...]
+    n_graphs: int
+    all_graphs: bool
+    complete: bool
+    _columns: ClassVar = ("adjust_for", "minimal", "optimal")
+
+    @property
+    def minimal(self) -> tuple[tuple[str, ...], ...]:
+        """The minimal sets."""
+        return tuple(row.adjust_for for row in self.rows if row.minimal)
+
+    @property
+    def optimal(self) -> tuple[str, ...] | None:
+        """The optimal set; None if no set is optimal for all parameters, or it is not known."""
+        return next((row.adjust_for for row in self.rows if row.optimal), None)
+
+    def _content(self) -> Any:
+        return {
+            "of": self.of,
+            "on": self.on,
+            "sets": self.rows,
+            "n_graphs": self.n_graphs,
+            "all_graphs": self.all_graphs,
+            "complete": self.complete,
+        }
+
+    def _headline(self) -> str:
+        sets = count(len(self.minimal), "minimal adjustment set") if self.rows else "no set"
+        effect = f"for the effect of {quote(self.of)} on {quote(self.on)}"
+        return f"{sets} {effect}{_in_graphs(self)}"
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield self._headline()
+        if self.rows:
+            rows = [
+                (
+                    _set_text(row.adjust_for),
+                    "yes" if row.minimal else "",
+                    "yes" if row.optimal else "",
+                )
+                for row in self.rows
+            ]
+            heading = ("adjust for", "minimal", "optimal")
+            yield Table(heading, rows, left=(0, 1, 2), most=MOST_ROWS, rest="more: .rows has all")
+        if not self.complete:
+            yield "There may be more: a limit ended the enumeration."
+
+
+@dataclass(frozen=True, repr=False)
+class Instruments(RowTable, ToDict):
+    """Instruments for a total effect; returned by :func:`instruments`.
+
+    Attributes
+    ----------
+    of, on : str
+        Exposure and outcome.
+    rows : tuple of Row
+        ``instrument``, and ``given``: a minimal set to condition on.
+    n_graphs, all_graphs, complete
+        As of :class:`AdjustmentSets`, for the conditioning sets.
+    """
+
+    of: str
+    on: str
+    rows: tuple[Row, ...]
+    n_graphs: int
+    all_graphs: bool
+    complete: bool
+    _columns: ClassVar = ("instrument", "given")
+
+    def _content(self) -> Any:
+        return {
+            "of": self.of,
+            "on": self.on,
+            "instruments": self.rows,
+            "n_graphs": self.n_graphs,
+            "all_graphs": self.all_graphs,
+            "complete": self.complete,
+        }
+
+    def _headline(self) -> str:
+        found = count(len({row.instrument for row in self.rows}), "instrument")
+        effect = f"for the effect of {quote(self.of)} on {quote(self.on)}"
+        return f"{found if self.rows else 'no instrument'} {effect}{_in_graphs(self)}"
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield self._headline()
+        if self.rows:
+            rows = [(quote(row.instrument), _set_text(row.given)) for row in self.rows]
+            yield Table(
+                ("instrument", "given"),
+                rows,
+                left=(0, 1),
+                most=MOST_ROWS,
+                rest="more: .rows has all",
+            )
+        if not self.complete:
+            yield "There may be more: a limit ended the enumeration."
+
+
+def _set_text(names: tuple[str, ...]) -> str:
+    return ", ".join(map(quote, names)) or "(nothing)"
+
+
+def _in_graphs(found: AdjustmentSets | Instruments) -> str:
+    if found.n_graphs == 1:
+        return ""
+    if found.all_graphs:
+        return f", valid in all {found.n_graphs:,} equivalent graphs"
+    return (
+        f", valid in {MAX_MEMBERS:,} of {found.n_graphs:,} equivalent graphs (others not checked)"
+    )
+
+
+@public
+def adjustment_sets(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> AdjustmentSets:
+    """Return the sets of variables to adjust for in a regression that estimates a total effect.
+
+    Parameters
+    ----------
+    graph : MixedGraph, EquivalenceClass, or a result that has a graph
+        Without directed cycles; bows are allowed. For an equivalence class, the sets that are valid
+        in all members.
+    of, on : str
+        Exposure and outcome.
+    limit : int
+        Largest number of minimal sets.
+
+    Returns
+    -------
+    AdjustmentSets
+        All minimal sets, and the optimal one: its regression has the smallest asymptotic variance.
+        It exists if no variable on a causal path has a ``<->``; otherwise none is marked.
+
+    Raises
+    ------
+    GraphError
+        If a node is unknown, exposure and outcome are the same, or the graph has a directed cycle.
+
+    Notes
+    -----
+    If the exposure has no effect on the outcome, the sets that make this visible are returned: the
+    coefficient is zero.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.parse("w -> x -> m -> y, w -> y <- v, w <-> v")
+    >>> print(bf.effects.adjustment_sets(g, of="x", on="y"))
+    1 minimal adjustment set for the effect of x on y
+    adjust for  minimal  optimal
+    w           yes
+    w, v                 yes
+    >>> bf.effects.adjustment_sets(bf.parse("z -> x -> y <-> x"), of="x", on="y").minimal
+    ()
+
+    In the class of a graph, only sets that are valid in every member:
+
+    >>> cls = bf.equivalence_class(bf.parse("a -> x <- b, x -> y"))
+    >>> bf.effects.adjustment_sets(cls, of="x", on="y").minimal
+    ((),)
+
+    References
+    ----------
+    E. Perkovic, J. Textor, M. Kalisch, M. Maathuis, Complete graphical characterization and
+    construction of adjustment sets in Markov equivalence classes of ancestral graphs, JMLR 18
+    (2018).
+    """
+    check_count("limit", limit, 1)
+    graphs, n_graphs, all_graphs = _graphs(graph, of)
+    complete = True
+    questions = [_Question(each, of, on) for each in graphs]
+    first, optimal = questions[0], {question.optimal() for question in questions}
+    if len(questions) == 1:
+        sets = minimal_separators(first.backdoor, first.x, first.y, allowed=first.allowed)
+        found = list(islice(sets, limit + 1))
+    else:
+        found, tried_all = _valid_in_all(
+            questions, _Question.adjusts, _allowed(questions), limit + 1
+        )
+        complete &= tried_all
+    complete &= len(found) <= limit
+    best = next(iter(optimal)) if len(optimal) == 1 else None
+    minimal = sorted(found[:limit], key=lambda names: (len(names), names))
+    rows = [Row(adjust_for=names, minimal=True, optimal=names == best) for names in minimal]
+    if best is not None and best not in minimal:
+        rows.append(Row(adjust_for=best, minimal=False, optimal=True))
+    return AdjustmentSets(of, on, tuple(rows), n_graphs, all_graphs, complete)
+
+
+@public
+def instruments(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> Instruments:
+    """Return the instruments for a total effect, with the variables to condition on.
+
+    Parameters
+    ----------
+    graph : MixedGraph, EquivalenceClass, or a result that has a graph
+        Without directed cycles; bows are allowed. For an equivalence class, instruments that are
+        valid in all members.
+    of, on : str
+        Exposure and outcome.
+    limit : int
+        Largest number of minimal conditioning sets of each instrument.
+
+    Returns
+    -------
+    Instruments
+        With the minimal sets to condition on. Larger sets can be valid where no minimal one is.
+
+    Raises
+    ------
+    GraphError
+        If a node is unknown, exposure and outcome are the same, or the graph has a directed cycle.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> g = bf.parse("z -> x -> y <-> x, w -> z, w -> y")
+    >>> print(bf.effects.instruments(g, of="x", on="y"))
+    1 instrument for the effect of x on y
+    instrument  given
+    z           w
+    """
+    check_count("limit", limit, 1)
+    graphs, n_graphs, all_graphs = _graphs(graph, of)
+    complete = True
+    questions = [_Question(each, of, on) for each in graphs]
+    first, allowed = questions[0], _allowed(questions)
+    rows = []
+    for z in members(allowed):
+        free = allowed & ~(1 << z)
+        if len(questions) == 1:
+            sets = minimal_separators(first.backdoor, z, first.y, allowed=free)
+            separators = list(islice(sets, limit + 1))
+            found = [given for given in separators if _is_instrument(z, first, given)]
+            complete &= len(separators) <= limit
+        else:
+            test = partial(_is_instrument, z)
+            found, tried_all = _valid_in_all(questions, test, free, limit + 1)
+            complete &= tried_all
+        found = sorted(found[:limit], key=lambda names: (len(names), names))
+        rows += [Row(instrument=first.graph.nodes[z], given=given) for given in found]
+    return Instruments(of, on, tuple(rows), n_graphs, all_graphs, complete)
+
+
+class _Question:
+    """The effect of x on y in one graph: back-door graph, causal and forbidden nodes."""
+
+    def __init__(self, graph: MixedGraph, of: str, on: str) -> None:
+        graph.check_acyclic()
+        self.graph = graph
+        self.x, self.y = graph._node(of), graph._node(on)
+        if self.x == self.y:
+            raise GraphError(f"of and on are both {quote(of)}; an effect is on another variable")
+        children, x = graph._children(), 1 << self.x
+        below, above = closure(children, x), closure(graph._parents, 1 << self.y)
+        self.causal = below & above & ~x
+        forbidden = closure(children, self.causal) | x | 1 << self.y
+        self.allowed = (1 << len(graph)) - 1 & ~forbidden
+        parents = [
+            mask & ~x if self.causal >> v & 1 else mask for v, mask in enumerate(graph._parents)
+        ]
+        self.backdoor = graph._with(parents, graph._spouses)
+
+    def adjusts(self, names: tuple[str, ...]) -> bool:
+        """Return whether a set of allowed nodes is an adjustment set."""
+        x, y = self.graph.nodes[self.x], self.graph.nodes[self.y]
+        return self.backdoor.m_separated(x, y, given=names)
+
+    def optimal(self) -> tuple[str, ...] | None:
+        """Return the parents of causal nodes, unless hidden causes act on these.
+
+        With x <- h -> y for each x <-> y, the optimal set of the DAG contains h for every causal
+        end of a bidirected edge; it is observed if there is none.
+        """
+        if not self.causal or union(self.graph._spouses, self.causal):
+            return None
+        nodes = union(self.graph._parents, self.causal) & self.allowed
+        return tuple(self.graph.nodes[v] for v in members(nodes))
+
+
+def _is_instrument(z: int, question: _Question, given: tuple[str, ...]) -> bool:
+    """Return whether an allowed node is an instrument given a set of allowed nodes."""
+    x, y, name = (question.graph.nodes[v] for v in (question.x, question.y, z))
+    return question.backdoor.m_separated(name, y, given=given) and not question.graph.m_separated(
+        name, x, given=given
+    )
+
+
+def _graphs(given: GraphLike, of: str) -> tuple[list[MixedGraph], int, bool]:
+    """Return the graph, or the members of a class; the size of the class; whether these are all.
+
+    Members that differ in other components than that of the exposure are left out.
+    """
+    if not isinstance(given, EquivalenceClass):
+        return [graph_of(given)], 1, True
+    graph = given.graph
+    x = graph._node(of)
+    for edges, factors in class_components(given):
+        pairs = [given._edges[e] for e in edges]
+        if x not in {v for pair in pairs for v in pair}:
+            continue
+        own, options = np.array(marks_of(graph, pairs), dtype=np.uint8), count_options(factors)
+        empty = [0] * len(graph)
+        graphs = []
+        for batch in member_batches(edges, own, factors, min(options, MAX_MEMBERS)):
+            for marks in batch.tolist():
+                parents, spouses = empty.copy(), empty.copy()
+                for (i, j), mark in zip(pairs, marks, strict=True):
+                    if mark == BIDIRECTED:
+                        spouses[i] |= 1 << j
+                        spouses[j] |= 1 << i
+                    else:
+                        tail, head = (i, j) if mark == FORWARD else (j, i)
+                        parents[head] |= 1 << tail
+                graphs.append(graph._with(parents, spouses))
+        return graphs, given.size, given.complete and options <= MAX_MEMBERS
+    return [graph], given.size, True  # the exposure has no edges
+
+
+def _allowed(questions: list[_Question]) -> int:
+    """Return the mask of the nodes that are allowed in all graphs and near the exposure."""
+    first = questions[0]
+    graph = first.graph
+    masks = zip(graph._parents, graph._children(), graph._spouses, strict=True)
+    allowed = closure([p | c | s for p, c, s in masks], 1 << first.x | 1 << first.y)
+    for question in questions:
+        allowed &= question.allowed
+    return allowed
+
+
+def _valid_in_all(
+    questions: list[_Question],
+    test: Callable[[_Question, tuple[str, ...]], bool],
+    allowed: int,
+    limit: int,
+) -> tuple[list[tuple[str, ...]], bool]:
+    """Return the minimal sets that are valid in all graphs, and whether all sets were tried."""
+    names = [questions[0].graph.nodes[v] for v in members(allowed)]
+    order = list(questions)
+    found: list[tuple[str, ...]] = []
+    tests = 0
+    for size in range(len(names) + 1):
+        for candidate in combinations(names, size):
+            if any(set(smaller) <= set(candidate) for smaller in found):
+                continue
+            for k, question in enumerate(order):
+                tests += 1
+                if not test(question, candidate):
+                    order.insert(0, order.pop(k))  # the graph that refutes most sets is first
+                    break
+            else:
+                found.append(candidate)
+            if tests > MAX_TESTS or len(found) == limit:
+                return found, False
+    return found, True
