@@ -23,7 +23,7 @@ Rng: TypeAlias = "int | np.random.Generator | None"
 
 GraphClass = Literal["bap", "dag", "bidirected", "ancestral", "arid"]
 Method = Literal["newton", "ricf"]
-Missing = Literal["fiml", "two-stage", "listwise"]
+Missing = Literal["fiml", "two-stage", "pairwise", "listwise"]
 Correlation = Literal["pearson", "spearman", "kendall"]
 StandardErrorKind = Literal["standard", "robust", "robust-huber-white", "bootstrap"]
 TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
@@ -47,9 +47,9 @@ shrinkage : float or "auto"
     Replace the covariance matrix ``S`` by ``(1 - shrinkage) S + shrinkage diag(S)``, which is
     positive definite even if ``n <= d``. "auto" chooses the amount by the method of Ledoit and
     Wolf, which requires the rows.
-missing : {"fiml", "two-stage", "listwise"}, optional
+missing : {"fiml", "two-stage", "pairwise", "listwise"}, optional
     Treatment of missing values. By default they raise an error. "fiml" and "two-stage" use all
-    observed values, "listwise" drops incomplete rows.
+    observed values, "pairwise" does so for ordered categories, "listwise" drops incomplete rows.
 correlation : {"pearson", "spearman", "kendall"}
     Use covariances, or rank correlations, which are invariant under monotone transformations.
 ordinal : sequence of str

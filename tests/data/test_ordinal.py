@@ -273,3 +273,104 @@ def test_rows_with_gaps_can_be_left_out():
     moments = bf.moments(data, ordinal=["a"], missing="listwise")
     assert_array_equal(moments.S, bf.moments(data.dropna(), ordinal=["a"]).S)
     assert moments.notes[0] == "40 of 400 rows with missing values were dropped"
+
+
+# --- missing values ---
+
+
+def gappy_rows(n, seed, ordinal=(True, True, False, False)):
+    """Two columns of categories and two of numbers, a quarter of the values missing."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, 4)) @ np.linalg.cholesky(0.4 + 0.6 * np.eye(4)).T
+    X = np.column_stack(
+        [np.digitize(Z[:, 0], [-0.5, 0.3, 1.0]), Z[:, 1] > 0.2, Z[:, 2], 3 * Z[:, 3]]
+    )
+    X[rng.random(X.shape) < 0.25] = np.nan
+    return MixedRows(X, ordinal)
+
+
+def slow_pair(first, second):
+    """Maximize the likelihood of one correlation; each is (column, whether it is ordinal)."""
+    rows = ~np.isnan(first[0]) & ~np.isnan(second[0])
+    known = []
+    for column, ordinal in (first, second):
+        own = column[~np.isnan(column)]
+        if ordinal:
+            values, counts = np.unique(own, return_counts=True)
+            t = np.array([-np.inf, *norm.ppf(np.cumsum(counts)[:-1] / len(own)), np.inf])
+            k = np.searchsorted(values, column[rows])
+            known.append((t[k], t[k + 1]))
+        else:
+            known.append((column[rows] - own.mean()) / own.std())
+    x, y = known
+
+    def loss(r):
+        c = np.sqrt(1 - r * r)
+        if first[1]:
+            corners = [binormal_cdf(p, q, r) * (-1) ** (u + v)
+                       for u, p in enumerate(x) for v, q in enumerate(y)]  # fmt: skip
+            return -np.log(sum(corners)).sum()
+        if second[1]:
+            lower, upper = (ndtr((t - r * x) / c) for t in y)
+            return -np.log(upper - lower).sum()
+        return (np.log(c) + (x**2 - 2 * r * x * y + y**2) / (2 * c**2)).sum()
+
+    found = minimize_scalar(loss, bounds=(-0.9, 0.9), method="bounded", options={"xatol": 1e-8})
+    return found.x
+
+
+@pytest.mark.parametrize("pair", [(1, 0), (2, 0), (3, 2)])
+def test_pairs_use_all_rows_in_which_both_are_observed(pair):
+    rows = gappy_rows(300, 1)
+    slow = slow_pair(*((rows.X[:, k], rows.ordinal[k]) for k in pair))
+    assert_allclose(rows.correlations()[pair], slow, atol=1e-5)
+
+
+def test_influences_of_incomplete_rows_and_their_slow_twin():
+    n = 2000
+    rows = gappy_rows(n, 2)
+    r, influence = rows.estimates
+    some = range(0, n, 50)
+    left = [MixedRows(np.delete(rows.X, k, axis=0), rows.ordinal).estimates[0] for k in some]
+    jackknife = (n - 1) * (r - np.array(left))
+    for slow, quick in zip(jackknife.T, influence[some].T, strict=True):
+        # The information of numbers with categories is the mean of squared scores: within 1/sqrt(n).
+        slope = (slow * quick).sum() / (slow**2).sum()
+        assert_allclose(slope, 1.0, atol=0.1)
+        assert np.corrcoef(slow, quick)[0, 1] > 0.99
+
+
+def test_fit_of_incomplete_categories():
+    table = pd.DataFrame(gappy_rows(500, 3).X, columns=list("abcd"))
+    options = {"ordinal": ["a", "b"], "missing": "pairwise"}
+    moments = bf.moments(table, **options)
+    assert "3 rows without observed values were dropped" in moments.notes
+    assert "25 % of values missing" in repr(moments)
+    whole = bf.moments(table.dropna(), ordinal=["a", "b"])
+    assert whole.n < moments.n < moments.n_rows == 497
+    narrow, wide = (
+        bf.fit(bf.parse("a -> b -> c -> d"), m, se="robust").edge("b -> c").se
+        for m in (moments, whole)
+    )
+    assert narrow < wide
+    assert bf.bootstrap_fit(bf.parse("a -> b"), table[["a", "b"]], n_bootstrap=40, rng=1, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {}, "missing='pairwise' uses all observed values"),
+        ({}, {"missing": "fiml"}, "use missing='pairwise'"),
+        ({}, {"missing": "pairwise", "ordinal": ()}, "use missing='fiml' for numbers"),
+        ({"a": np.nan}, {"missing": "pairwise"}, "constant or empty column 'a'"),
+        (
+            {"b": lambda t: t.b.where(t.a.isna()), "c": lambda t: t.c.where(t.a.notna())},
+            {"missing": "pairwise"},
+            "'a' and 'b' are observed together in fewer than two rows",
+        ),
+    ],
+)
+def test_missing_values_that_cannot_be_used(change, options, message):
+    table = pd.DataFrame(gappy_rows(60, 4).X, columns=list("abcd")).assign(**change)
+    with pytest.raises(bf.errors.DataError, match=message):
+        bf.moments(table, **{"ordinal": ["a"], **options})

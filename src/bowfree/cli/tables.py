@@ -161,8 +161,9 @@ class Source:
             f"{piece.table.names[k]} ({np.count_nonzero(missing[:, k])}, first in {place})"
             for k, place in zip(columns, row_places(piece.path, read, first), strict=True)
         ]
-        ranks = {"ordinal", "correlation"} & {*self.options} or self.conditions is not None
-        fiml = "" if ranks else "--missing fiml uses all observed values, "
+        use = "pairwise" if "ordinal" in self.options else "fiml"
+        only = "correlation" in self.options or self.conditions is not None
+        fiml = "" if only else f"--missing {use} uses all observed values, "
         return DataError(
             f"{piece.path.name}: missing values in {join_names(where)}; {fiml}--missing listwise "
             f"drops incomplete rows ({np.count_nonzero(missing.any(axis=1))} of {len(missing)}), "

@@ -90,10 +90,11 @@ def _check_symmetric(names: Sequence[str], C: Floats, sd: Floats) -> None:
         )
 
 
-def missing_values(
-    names: Sequence[str], values: Floats, what: str, *, use_fiml: bool = True
-) -> DataError:
-    """Return the error that names all columns with missing values, and the remedy."""
+def missing_values(names: Sequence[str], values: Floats, what: str, use: str = "fiml") -> DataError:
+    """Return the error that names all columns with missing values, and the remedy.
+
+    `use` is the option that uses all observed values, if there is one.
+    """
     bad = ~np.isfinite(values)
     count, first = bad.sum(axis=0), bad.argmax(axis=0)
     places = [
@@ -104,9 +105,9 @@ def missing_values(
     listed = ", ".join(places[:12]) + more
     remedy = "drop or impute those observations"
     if what == "value" and not np.isinf(values).any():
-        fiml = "missing='fiml' uses all observed values, " if use_fiml else ""
+        all_values = f"missing={use!r} uses all observed values, " if use else ""
         remedy = (
-            f"{fiml}missing='listwise' drops incomplete rows "
+            f"{all_values}missing='listwise' drops incomplete rows "
             f"({int(bad.any(axis=1).sum())} of {len(values)})"
         )
     return DataError(f"missing or infinite values in {listed}: {remedy}")

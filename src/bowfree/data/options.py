@@ -315,7 +315,8 @@ class DataOptions:
             return X, weights, ()
         numbers = self.correlation == "pearson" and not ordered
         if np.isinf(X).any() or self.missing is None:
-            raise missing_values(names, X, "value", use_fiml=numbers)
+            use = "fiml" if numbers else "pairwise" if ordered else ""
+            raise missing_values(names, X, "value", use)
         if self.missing == "listwise":
             keep = np.isfinite(X).all(axis=1)
             kept, total = int(keep.sum()), len(X)
@@ -326,10 +327,22 @@ class DataOptions:
                 )
             note = f"{total - kept} of {total} rows with missing values were dropped"
             return X[keep], rescaled(weights, keep), (note,)
+        if self.missing == "pairwise" and ordered:
+            some = np.isfinite(X).any(axis=1)
+            if weights is not None or some.all():  # weights are refused later
+                return X, weights, ()
+            empty = len(X) - np.count_nonzero(some)
+            return X[some], None, (f"{empty} rows without observed values were dropped",)
+        if self.missing == "pairwise":
+            raise DataError(
+                "missing = 'pairwise' is for ordered categories; use missing='fiml' for numbers, "
+                "missing='listwise' for ranks"
+            )
         if not numbers:
             what = "ordered categories" if ordered else f"correlation={self.correlation!r}"
             raise DataError(
-                f"missing={self.missing!r} cannot be combined with {what}; use missing='listwise'"
+                f"missing={self.missing!r} cannot be combined with {what}; use "
+                f"missing={'pairwise' if ordered else 'listwise'!r}"
             )
         return X, weights, ()
 

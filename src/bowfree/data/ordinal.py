@@ -9,6 +9,10 @@ The influence of a row on a correlation is its score, minus the effect of its in
 step, divided by the information. ``Gamma`` is the covariance matrix of the influences, so that
 standard errors account for both steps.
 
+With missing values ("pairwise"), the first step uses all observed values of a column, the second
+all rows in which both columns are observed, as in lavaan; a row has influence zero on a step that
+does not use it.
+
 Columns become categories only if a data frame declares them as ordered, or the user names them.
 
 By the identity of Plackett, the derivative of ``P(X <= h, Y <= k)`` with respect to the correlation
@@ -43,10 +47,11 @@ from bowfree.data.frames import quoted
 from bowfree.data.ranks import CorrelatedRows, nearest_correlation
 from bowfree.data.sample import Summary, cross_products, lower_triangle
 from bowfree.errors import DataError
-from bowfree.results.display import count
+from bowfree.results.display import count, percent
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
 
 # Columns with more values are numeric; contingency tables of them would be mostly empty.
 _MOST_CATEGORIES = 50
@@ -59,33 +64,46 @@ _STEPS = 60
 class _Column:
     """A column after the first step."""
 
-    values: Floats
-    codes: Indices | None  # indices of the categories; None for a numeric column
+    values: Floats  # standardized if numeric
+    codes: Indices | None  # indices of the categories, -1 if missing; None for a numeric column
     thresholds: Floats  # including both infinities
-    mean: float
     sd: float
+    present: Bools
 
     @classmethod
     def of(cls, values: Floats, *, ordinal: bool) -> _Column:
+        present = ~np.isnan(values)
+        observed = values[present]
         if not ordinal:
-            mean, sd = float(values.mean()), float(values.std())
-            return cls((values - mean) / sd, None, np.empty(0), mean, sd)
+            mean, sd = float(observed.mean()), float(observed.std())
+            return cls((values - mean) / sd, None, np.empty(0), sd, present)
         from scipy.special import ndtri
 
-        _, codes = np.unique(values, return_inverse=True)
-        below = np.cumsum(np.bincount(codes))[:-1] / len(codes)
-        return cls(values, codes, np.array([-np.inf, *ndtri(below), np.inf]), 0.0, 1.0)
+        codes = np.full(len(values), -1)
+        _, codes[present] = np.unique(observed, return_inverse=True)
+        below = np.cumsum(np.bincount(codes[present]))[:-1] / len(observed)
+        return cls(values, codes, np.array([-np.inf, *ndtri(below), np.inf]), 1.0, present)
 
+    @cached_property
     def first_step(self) -> Floats:
-        """Return the influence of each row on thresholds, or on mean and standard deviation."""
+        """The influence of each row on thresholds, or on mean and logarithm of the sd."""
         if self.codes is None:
             z = self.values
-            return np.stack([z, (z**2 - 1) / 2], axis=1)
-        inner = self.thresholds[1:-1]
-        k = np.arange(len(inner))
-        below = self.codes[:, None] <= k
-        influence: Floats = (below - below.mean(axis=0)) / _phi(inner)
+            influence = np.stack([z, (z**2 - 1) / 2], axis=1)
+        else:
+            inner = self.thresholds[1:-1]
+            below = self.codes[:, None] <= np.arange(len(inner))
+            influence = (below - below[self.present].mean(axis=0)) / _phi(inner)
+        return _spread(influence[self.present], self.present)
+
+
+def _spread(influence: Floats, rows: Bools) -> Floats:
+    """Return the influences of some rows on their mean as those of all rows, 0 for the others."""
+    if rows.all():
         return influence
+    spread = np.zeros((len(rows), *influence.shape[1:]))
+    spread[rows] = influence / rows.mean()
+    return spread
 
 
 class Correlation(NamedTuple):
@@ -97,12 +115,12 @@ class Correlation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MixedRows(CorrelatedRows):
-    """Complete rows with columns of ordered categories.
+    """Rows with columns of ordered categories.
 
     Attributes
     ----------
     X : ndarray of shape (n, d)
-        The values; numbers for categories.
+        The values; numbers for categories, NaN for missing values.
     ordinal : tuple of bool
         Which columns are ordered categories.
     """
@@ -144,7 +162,7 @@ class MixedRows(CorrelatedRows):
         of_sd = np.zeros_like(self.X)
         for k, column in enumerate(self.columns):
             if column.codes is None:
-                of_sd[:, k] = column.first_step()[:, 1]
+                of_sd[:, k] = column.first_step[:, 1]
         influence = sd[i] * sd[j] * (influence + r * (of_sd[:, i] + of_sd[:, j]))
         return cross_products(influence, influence) / self.n_rows
 
@@ -157,22 +175,33 @@ class MixedRows(CorrelatedRows):
         return drawn.covariance()[0], drawn
 
     def describe(self) -> str:
-        return f"{self.n_rows} rows with {count(sum(self.ordinal), 'ordinal column')}"
+        missing = np.isnan(self.X).mean()
+        gaps = f" and {percent(missing)} of values missing" if missing else ""
+        return f"{self.n_rows} rows with {count(sum(self.ordinal), 'ordinal column')}{gaps}"
 
 
 def read_mixed(
     names: tuple[str, ...], X: Floats, declared: Mapping[str, tuple[str, ...] | None]
 ) -> tuple[Summary, MixedRows, tuple[str, ...]]:
-    """Return the moments, the rows and notes."""
-    many = [
-        name
-        for name, column in zip(names, X.T, strict=True)
-        if name in declared and len(np.unique(column)) > _MOST_CATEGORIES
-    ]
+    """Return the moments, the rows and notes; X may have missing values."""
+    values = {
+        name: np.unique(column[~np.isnan(column)]) for name, column in zip(names, X.T, strict=True)
+    }
+    constant = [name for name in names if len(values[name]) < 2]
+    if constant:
+        raise DataError(f"constant or empty column {quoted(constant)}: drop it")
+    many = [name for name in declared if len(values[name]) > _MOST_CATEGORIES]
     if many:
         raise DataError(
             f"ordinal column {quoted(many)} has more than {_MOST_CATEGORIES} values: merge categories, "
             "or omit it from `ordinal` to treat it as numeric"
+        )
+    observed = (~np.isnan(X)).astype(np.float64)
+    apart = np.argwhere(np.tril(cross_products(observed, observed) < 2, -1))
+    if len(apart):
+        raise DataError(
+            f"{names[apart[0][1]]!r} and {names[apart[0][0]]!r} are observed together in fewer than "
+            "two rows, so that their correlation is unknown; drop one of them"
         )
     # A copy, because the array may be the user's own.
     rows = MixedRows(X.copy(), tuple(name in declared for name in names))
@@ -180,7 +209,7 @@ def read_mixed(
     note = f"ordered categories: {quoted(list(declared))}; their variances are set to one"
     unused = []
     for name, labels in declared.items():
-        there = set(X[:, names.index(name)].astype(int))
+        there = set(values[name].astype(int))
         absent = [label for k, label in enumerate(labels or ()) if k not in there]
         if absent:
             unused.append(f"{name!r} has no rows of category {quoted(absent)}")
@@ -202,8 +231,7 @@ def correlation(a: _Column, b: _Column) -> Correlation:
     if a.codes is not None and b.codes is not None:
         return _polychoric(a, b)
     if a.codes is None and b.codes is None:
-        r = float(np.mean(a.values * b.values))
-        return Correlation(r, a.values * b.values - r / 2 * (a.values**2 + b.values**2))
+        return _pearson(a, b)
     return _polyserial(a, b) if a.codes is None else _polyserial(b, a)
 
 
@@ -219,18 +247,40 @@ def polyserial(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
     return _polyserial(a, _Column.of(np.asarray(y, dtype=np.float64), ordinal=True))
 
 
+def _pearson(a: _Column, b: _Column) -> Correlation:
+    """Maximize the likelihood given means and standard deviations, which may be of other rows."""
+    both = a.present & b.present
+    x, y = a.values[both], b.values[both]
+    xy, squares = float(np.mean(x * y)), float(np.mean(x**2 + y**2))
+    if both.all():
+        return Correlation(xy, x * y - xy / 2 * (x**2 + y**2))
+
+    def score_and_information(r: float) -> tuple[float, float]:
+        rest = 1 - r * r
+        score = r * rest + (1 + r * r) * xy - r * squares
+        return score / rest**2, (1 + r * r) / rest**2
+
+    r = _maximum(score_and_information)
+    rest = 1 - r * r
+    score = r * rest + (1 + r * r) * x * y - r * (x**2 + y**2)
+    influence = _spread(score, both) + r * rest * (a.first_step[:, 1] + b.first_step[:, 1])
+    return Correlation(r, influence / (1 + r * r))
+
+
 def _polychoric(a: _Column, b: _Column) -> Correlation:
     """Maximize the likelihood of a contingency table; rows in a cell have the same influence."""
     assert a.codes is not None and b.codes is not None  # noqa: PT018  (one condition)
+    both = a.present & b.present
+    cells = a.codes[both], b.codes[both]
     h, k = a.thresholds[:, None], b.thresholds[None]
     shape = (len(h) - 1, k.shape[1] - 1)
     table = np.zeros(shape)
-    np.add.at(table, (a.codes, b.codes), 1.0)
+    np.add.at(table, cells, 1.0)
     if shape == (2, 2) and (table == 0).sum() == 1:
         # The usual correction for a 2 x 2 table: 0.5 in the empty cell, with the same margins.
         on_diagonal = table[0, 0] == 0 or table[1, 1] == 0
         table += np.where(np.eye(2) == on_diagonal, 0.5, -0.5)
-    share = table / len(a.codes)
+    share = table / len(cells[0])
 
     def score_and_information(r: float) -> tuple[float, float]:
         P = np.maximum(rectangles(binormal_cdf(h, k, r)), 1e-300)
@@ -241,13 +291,13 @@ def _polychoric(a: _Column, b: _Column) -> Correlation:
     P = np.maximum(rectangles(binormal_cdf(h, k, r)), 1e-300)
     slope = rectangles(binormal_density(h, k, r))
     information = np.sum(slope**2 / P)
-    influence = (slope / P)[a.codes, b.codes]
+    influence = _spread((slope / P)[cells], both)
     for column, other, transposed in ((a, b, False), (b, a, True)):
         by_threshold = _threshold_slopes(column.thresholds, other.thresholds, r)
         ratio = (slope / P).T if transposed else slope / P
         # What the category below a threshold gains, the one above it loses.
         mixed = np.sum((ratio[:-1] - ratio[1:]) * by_threshold, axis=1)
-        influence = influence - column.first_step() @ mixed
+        influence = influence - (column.first_step * mixed).sum(axis=1)
     return Correlation(r, influence / information)
 
 
@@ -265,7 +315,8 @@ def _polyserial(a: _Column, b: _Column) -> Correlation:
     from scipy.special import ndtr
 
     assert b.codes is not None
-    z, codes = a.values, b.codes
+    both = a.present & b.present
+    z, codes = a.values[both], b.codes[both]
     upper, lower = b.thresholds[codes + 1], b.thresholds[codes]
     # The density at infinity is zero, so any finite factor will do.
     inner_upper, inner_lower = (np.where(np.isfinite(t), t, 0.0) for t in (upper, lower))
@@ -292,12 +343,12 @@ def _polyserial(a: _Column, b: _Column) -> Correlation:
     by_z = -r / c * (f_high - f_low) / P
     # The first step: mean and standard deviation of z, thresholds of the categories.
     mixed = np.array([np.mean(score * -by_z), np.mean(score * -by_z * z)])
-    influence = score - a.first_step() @ mixed
+    influence = _spread(score, both) - (a.first_step * mixed).sum(axis=1)
     K = len(b.thresholds) - 2
     gains = np.zeros(K + 2)
     np.add.at(gains, codes + 1, score * f_high / (c * P))
     np.add.at(gains, codes, -score * f_low / (c * P))
-    influence = influence - b.first_step() @ (gains[1:-1] / len(z))
+    influence = influence - (b.first_step * (gains[1:-1] / len(z))).sum(axis=1)
     return Correlation(r, influence / np.mean(score**2))
 
 
@@ -350,7 +401,7 @@ def binormal_cdf(h: Floats, k: Floats, r: float) -> Floats:
     t = top * (1 - (1 - nodes) ** 2)
     share = weights * 2 * (1 - nodes)
     exponent = -(a * a + b * b - 2 * a * b * np.sin(t)) / (2 * np.cos(t) ** 2)
-    integral = top * (np.exp(exponent) @ share) / (2 * np.pi)
+    integral = top * (np.exp(exponent) * share).sum(axis=-1) / (2 * np.pi)
     P: Floats = ndtr(h) * ndtr(k) + np.where(finite, integral, 0.0)
     return P
 
