@@ -142,8 +142,10 @@ inline void solve_lower_transposed(const double* L, int n, double* X, int column
     }
 }
 
-/// The smallest eigenvalue of a symmetric n x n matrix, by cyclic Jacobi rotations; destroys A.
-inline double smallest_eigenvalue(double* A, int n, const Stop* stop = nullptr) {
+/// Diagonalizes a symmetric n x n matrix by cyclic Jacobi rotations: the eigenvalues end on the
+/// diagonal of A. If V is not null, its columns are rotated along: an identity matrix becomes the
+/// eigenvectors.
+inline void diagonalize(double* A, int n, double* V = nullptr, const Stop* stop = nullptr) {
     constexpr int max_rounds = 60;        // they converge quadratically: about six are needed
     constexpr double negligible = 1e-32;  // squared, relative: rounding of the eigenvalues
     const auto at = [&](int i, int j) -> double& {
@@ -174,11 +176,23 @@ inline double smallest_eigenvalue(double* A, int n, const Stop* stop = nullptr) 
                     at(p, i) = c * x - s * y;
                     at(q, i) = s * x + c * y;
                 }
+                for (int i = 0; V && i < n; ++i) {
+                    double* Vi = V + static_cast<std::ptrdiff_t>(i) * n;
+                    const double x = Vi[p], y = Vi[q];
+                    Vi[p] = c * x - s * y;
+                    Vi[q] = s * x + c * y;
+                }
             }
         }
     }
-    double smallest = at(0, 0);
-    for (int i = 1; i < n; ++i) smallest = std::fmin(smallest, at(i, i));
+}
+
+/// The smallest eigenvalue of a symmetric n x n matrix; destroys A.
+inline double smallest_eigenvalue(double* A, int n, const Stop* stop = nullptr) {
+    diagonalize(A, n, nullptr, stop);
+    double smallest = A[0];
+    for (int i = 1; i < n; ++i)
+        smallest = std::fmin(smallest, A[static_cast<std::ptrdiff_t>(i) * (n + 1)]);
     return smallest;
 }
 

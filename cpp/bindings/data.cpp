@@ -1,15 +1,20 @@
 // Data: covariance matrices of several conditions, products of columns, and ranks.
 #include "bindings/data.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"
+#include "data/binormal.hpp"
 #include "data/concordance.hpp"
 #include "data/cross_products.hpp"
+#include "data/missing_patterns.hpp"
+#include "dense.hpp"
 
 namespace bowfree::bindings {
 
@@ -67,6 +72,69 @@ auto multiply_columns(const Matrix& X, const Matrix& Y) {
                     {d, e});
 }
 
+using Vector = Array<double, 1>;
+
+auto terms_of_patterns(const Matrix& Sigma, const Bytes& observed, const Matrix& z,
+                       const Array<double, 3>& scatter) {
+    const std::size_t P = observed.shape(0), d = observed.shape(1);
+    expect_shape(Sigma, {d, d}, "Sigma must have shape (d, d)");
+    expect_shape(z, {P, d}, "z must have shape (P, d)");
+    expect_shape(scatter, {P, d, d}, "scatter must have shape (P, d, d)");
+    PatternTerms terms = interruptibly([&](const Stop& stop) {
+        return pattern_terms(Sigma.data(), d, P, observed.data(), z.data(), scatter.data(), stop);
+    });
+    return std::tuple(to_numpy(std::move(terms.W), {P, d, d}),
+                      to_numpy(std::move(terms.WTW), {P, d, d}),
+                      to_numpy(std::move(terms.Wz), {P, d}), to_numpy(std::move(terms.log_det)),
+                      to_numpy(std::move(terms.trace)));
+}
+
+/// The solution of A x = b, or nothing if A is not positive definite.
+std::optional<nb::ndarray<nb::numpy, double>> solve_definite(const Matrix& A, const Vector& b) {
+    const std::size_t n = b.shape(0);
+    expect_shape(A, {n, n}, "A must have shape (n, n)");
+    std::vector<double> L(A.data(), A.data() + n * n), x(b.data(), b.data() + n);
+    const bool definite = interruptibly([&](const Stop& stop) {
+        const int size = static_cast<int>(n);
+        if (cholesky(L.data(), size, &stop) < size) return false;
+        solve_lower(L.data(), size, x.data());
+        solve_lower_transposed(L.data(), size, x.data());
+        return true;
+    });
+    if (!definite) return std::nullopt;
+    return to_numpy(std::move(x));
+}
+
+auto eigen_decomposition(const Matrix& A) {
+    const std::size_t n = A.shape(0);
+    std::vector<double> D = to_square(A), V(n * n), values(n);
+    interruptibly([&](const Stop& stop) {
+        for (std::size_t i = 0; i < n; ++i) V[i * n + i] = 1.0;
+        diagonalize(D.data(), static_cast<int>(n), V.data(), &stop);
+        for (std::size_t i = 0; i < n; ++i) values[i] = D[i * n + i];
+    });
+    return std::pair(to_numpy(std::move(values)), to_numpy(std::move(V), {n, n}));
+}
+
+auto map_normal_density(const Vector& x) {
+    std::vector<double> found(x.data(), x.data() + x.shape(0));
+    for (double& value : found) value = normal_density(value);
+    return to_numpy(std::move(found));
+}
+
+auto map_binormal_density(const Vector& h, const Vector& k, double r) {
+    expect_shape(k, {h.shape(0)}, "h and k must have the same length");
+    std::vector<double> found(h.shape(0));
+    for (std::size_t i = 0; i < found.size(); ++i)
+        found[i] = binormal_density(h.data()[i], k.data()[i], r);
+    return to_numpy(std::move(found));
+}
+
+auto map_binormal_dependence(const Vector& h, const Vector& k, double r) {
+    expect_shape(k, {h.shape(0)}, "h and k must have the same length");
+    return to_numpy(binormal_dependence(h.data(), k.data(), h.shape(0), r));
+}
+
 auto count_concordance(const Ranks& x, const Ranks& y) {
     expect_shape(y, {x.shape(0)}, "x and y must have the same length");
     const int n = static_cast<int>(x.shape(0));
@@ -103,6 +171,19 @@ void bind_data(nb::module_& m) {
 
     m.def("cross_products", &multiply_columns, "X"_a, "Y"_a,
           "X^T Y, with the same bits on every processor.");
+    m.def("pattern_terms", &terms_of_patterns, "Sigma"_a, "observed"_a, "z"_a, "scatter"_a,
+          "For each pattern of missing values: W (the inverse of the observed block of Sigma),\n"
+          "W T W, W z, log |Sigma_oo| (infinite if Sigma is not definite) and tr(W T), with T the\n"
+          "scatter about the mean of the model. Zeros for missing cells.");
+    m.def("solve_definite", &solve_definite, "A"_a, "b"_a,
+          "The solution of A x = b; None if A is not positive definite.");
+    m.def("eigen_decomposition", &eigen_decomposition, "A"_a,
+          "Eigenvalues of a symmetric matrix, in no order, and eigenvectors in columns.");
+    m.def("normal_density", &map_normal_density, "x"_a);
+    m.def("binormal_density", &map_binormal_density, "h"_a, "k"_a, "r"_a);
+    m.def("binormal_dependence", &map_binormal_dependence, "h"_a, "k"_a, "r"_a,
+          "P(X <= h, Y <= k) - P(X <= h) P(Y <= k) of standard normals with correlation r; 0 at\n"
+          "infinite points.");
     m.def("concordance", &count_concordance, "x"_a, "y"_a,
           "For each row the number of rows in the same order in x and y, minus those in opposite\n"
           "order; x and y are dense ranks, int32 from 0.");

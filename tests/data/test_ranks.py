@@ -193,3 +193,15 @@ def test_bad_words(options, message):
         bf.errors.DataError, match=r"correlation = 'kendall': cannot be combined with moments"
     ):
         bf.moments(bf.moments(X), correlation="kendall")
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 60])
+def test_linear_algebra_of_the_core_and_its_numpy_twin(d):
+    A = np.cov(np.random.default_rng(d).normal(size=(d, 3 * d + 2))).reshape(d, d)
+    eigenvalues, V = _core.eigen_decomposition(A)
+    np.testing.assert_allclose(np.sort(eigenvalues), np.linalg.eigvalsh(A), rtol=1e-10)
+    np.testing.assert_allclose(V * eigenvalues @ V.T, A, atol=1e-12)
+    np.testing.assert_allclose(V.T @ V, np.eye(d), atol=1e-12)
+    b = np.arange(1.0, d + 1)
+    np.testing.assert_allclose(A @ _core.solve_definite(A, b), b, rtol=1e-9)
+    assert _core.solve_definite(A - 2 * eigenvalues.max() * np.eye(d), b) is None

@@ -273,7 +273,7 @@ class JointMoments(Moments):
         if self.means == "shared":
             means = np.array([_mean_of(c) for c in self.conditions])
             weights = np.array([c.n / self.n for c in self.conditions])
-            shifts = means - weights @ means
+            shifts = means - (weights[:, None] * means).sum(axis=0)
             S = S + cross_products(shifts * weights[:, None], shifts)
         lock_arrays(S)
         return np.asarray(S)

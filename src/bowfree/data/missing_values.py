@@ -36,9 +36,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bowfree import _core
 from bowfree.data.covariance import LARGEST, check_scale, safe_inverse
 from bowfree.data.frames import quoted
-from bowfree.data.sample import Sample, Summary, chunks, lower_triangle, rescaled
+from bowfree.data.sample import (
+    Sample,
+    Summary,
+    chunks,
+    cross_products,
+    lower_triangle,
+    rescaled,
+)
 from bowfree.errors import DataError
 from bowfree.graph.text import quote
 from bowfree.results.display import (
@@ -58,11 +66,9 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp]
 
-# Largest number of entries of a stack of d x d matrices (64 MB), and of multiplications in one
-# product of stacks, which Ctrl-C cannot interrupt.
+# Largest number of entries of a stack of d x d matrices: 64 MB.
 _STACK = 2**23
-_PRODUCTS = 10**8
-# Newton steps need a matrix of d^4 entries: 160 MB for 67 variables. Beyond that, EM alone.
+# Newton steps need matrices of d^4 / 4 entries: 40 MB for 67 variables. Beyond that, EM alone.
 _MOST_FOR_NEWTON = 60
 # EM steps before the first Newton step, which bring any start into its region of convergence.
 _EM_FIRST = 5
@@ -113,10 +119,10 @@ class Patterns:
         mean, scatter = np.zeros((P, d)), np.zeros((P, d, d))
         filled = np.where(present, X, 0.0)
         for p, rows in enumerate(_rows_by_pattern(row_pattern, P)):
-            share = w[rows] / count[p]
-            mean[p] = share @ filled[rows]
+            share = w[rows, None] / count[p]
+            mean[p] = (share * filled[rows]).sum(axis=0)
             deviations = (filled[rows] - mean[p]) * observed[p]
-            scatter[p] = (deviations * share[:, None]).T @ deviations
+            scatter[p] = cross_products(deviations * share, deviations)
         return cls(observed, count, mean, scatter, row_pattern)
 
     @property
@@ -126,30 +132,23 @@ class Patterns:
 
     def precisions(self, Sigma: Floats) -> Floats:
         """Return the inverse of the observed block of each pattern, shape (P, d, d)."""
-        W = np.empty((*self.observed.shape, len(Sigma)))
-        for some in self._slices():
-            W[some] = _precision(Sigma, self.observed[some])[0]
-        return W
+        mu = np.zeros(len(Sigma))
+        return np.concatenate([part.W for part in self._parts(mu, Sigma)])
 
     def loglik(self, mu: Floats, Sigma: Floats) -> float:
         """Return the log-likelihood; minus infinity if Sigma is not positive definite."""
         total = 0.0
-        try:
-            for part in self._parts(mu, Sigma):
-                trace = np.einsum("pij,pij->p", part.W, part.T)
-                constant = part.cells * math.log(2 * math.pi)
-                total -= float(part.m @ (constant + part.log_det + trace)) / 2
-        except np.linalg.LinAlgError:
-            return -math.inf
+        for part in self._parts(mu, Sigma):
+            constant = part.cells * math.log(2 * math.pi)
+            total -= float(np.sum(part.m * (constant + part.log_det + part.trace))) / 2
         return total
 
     def gradient(self, mu: Floats, Sigma: Floats) -> tuple[Floats, Floats]:
         """Return the derivative with respect to mu, and G with ``dl = tr(G dSigma)``."""
         by_mu, G = np.zeros_like(mu), np.zeros_like(Sigma)
         for part in self._parts(mu, Sigma):
-            W = part.W
-            by_mu += np.einsum("p,pij,pj->i", part.m, W, part.z, optimize=True)
-            G += np.tensordot(part.m, W @ part.T @ W - W, 1) / 2
+            by_mu += (part.m[:, None] * part.Wz).sum(axis=0)
+            G += (part.m[:, None, None] * (part.WTW - part.W)).sum(axis=0) / 2
         return by_mu, G
 
     def information(self, mu: Floats, Sigma: Floats) -> Floats:
@@ -157,27 +156,24 @@ class Patterns:
 
         For directions H and K of Sigma a pattern contributes ``m/2 tr(H W K (2 W T W - W))``; for K
         and mu, ``m W K W z``; for mu, ``m W``. The first is summed over patterns as one product of
-        stacks.
+        stacks, of the lower triangles only.
         """
         d = len(mu)
-        by_mu = np.zeros((d, d))
-        mixed = np.zeros((d * d, d))
-        outer = np.zeros((d * d, d * d))
-        for part in self._parts(mu, Sigma):
-            W = part.W
-            weighted = W * part.m[:, None, None]
-            by_mu += weighted.sum(axis=0)
-            v = np.einsum("pij,pj->pi", W, part.z)
-            flat = weighted.reshape(len(W), d * d).T
-            mixed += flat @ v
-            outer += flat @ (2 * W @ part.T @ W - W).reshape(len(W), d * d)
         a, b = lower_triangle(d)
+        at = np.empty((d, d), dtype=np.intp)  # the place of each entry in the triangle
+        at[a, b] = at[b, a] = np.arange(len(a))
+        by_mu, mixed = np.zeros((d, d)), np.zeros((len(a), d))
+        outer = np.zeros((len(a), len(a)))
+        for part in self._parts(mu, Sigma):
+            weighted = part.W * part.m[:, None, None]
+            by_mu += weighted.sum(axis=0)
+            mixed += cross_products(weighted[:, a, b], part.Wz)
+            outer += cross_products(weighted[:, a, b], (2 * part.WTW - part.W)[:, a, b])
         counted = np.where(a == b, 0.5, 1.0)
-        M = mixed.reshape(d, d, d)
-        by_both = (M[:, a, b] + M[:, b, a]) * counted
-        F = outer.reshape(d, d, d, d)
-        a1, b1, a2, b2 = a[:, None], b[:, None], a[None], b[None]
-        form = F[b1, a2, b2, a1] + F[b1, b2, a2, a1] + F[a1, a2, b2, b1] + F[a1, b2, a2, b1]
+        rows = np.arange(d)[:, None]
+        by_both = (mixed[at[rows, a], b] + mixed[at[rows, b], a]) * counted
+        aa, ab, ba, bb = at[a[:, None], a], at[a[:, None], b], at[b[:, None], a], at[b[:, None], b]
+        form = outer[ba, ba.T] + outer[bb, aa.T] + outer[aa, bb.T] + outer[ab, ab.T]
         by_Sigma = form / 2 * counted * counted[:, None]
         return np.block([[by_mu, by_both], [by_both.T, (by_Sigma + by_Sigma.T) / 2]])
 
@@ -197,7 +193,7 @@ class Patterns:
             scores = np.hstack([u[some], by_Sigma])
             if weights is not None:
                 scores *= weights[some, None]
-            total += scores.T @ scores
+            total += cross_products(scores, scores)
         return total
 
     def deviations(self, X: Floats, mu: Floats, W: Floats) -> tuple[Floats, Floats]:
@@ -209,56 +205,45 @@ class Patterns:
         return z, u
 
     def em_step(self, mu: Floats, Sigma: Floats) -> tuple[Floats, Floats]:
-        """Replace missing cells by their expectations, and return mean and covariance matrix."""
-        shift, second = np.zeros_like(mu), np.zeros_like(Sigma)
-        for part in self._parts(mu, Sigma):
-            K = Sigma @ part.W  # regression on the observed cells; the identity on these
-            shift += np.einsum("p,pij,pj->i", part.m, K, part.z, optimize=True)
-            filled = K @ part.T @ K.transpose(0, 2, 1) + Sigma - K @ Sigma
-            second += np.tensordot(part.m, filled, 1)
-        shift /= self.total
-        second = second / self.total - np.outer(shift, shift)
-        return mu + shift, (second + second.T) / 2
+        """Replace missing cells by their expectations, and return mean and covariance matrix.
 
-    def _slices(self) -> Iterator[slice]:
-        P, d = self.observed.shape
-        size = max(1, min(_STACK // d**2, _PRODUCTS // d**3))
-        for start in range(0, P, size):
-            yield slice(start, start + size)
+        In terms of the derivatives g and G: ``mu + Sigma g / n`` and ``Sigma + 2 Sigma G Sigma / n``,
+        about the new mean.
+        """
+        by_mu, G = self.gradient(mu, Sigma)
+        shift = cross_products(Sigma, by_mu[:, None])[:, 0] / self.total
+        moved = cross_products(Sigma, cross_products(G, Sigma)) * (2 / self.total)
+        return mu + shift, Sigma + (moved + moved.T) / 2 - np.outer(shift, shift)
 
     def _parts(self, mu: Floats, Sigma: Floats) -> Iterator[_Part]:
-        for some in self._slices():
+        P, d = self.observed.shape
+        size = max(1, _STACK // d**2)
+        for start in range(0, P, size):
+            some = slice(start, start + size)
             observed = self.observed[some]
             z = (self.mean[some] - mu) * observed
-            T = self.scatter[some] + z[:, :, None] * z[:, None]
-            cells = observed.sum(axis=1).astype(np.float64)
-            yield _Part(self.count[some], cells, z, T, *_precision(Sigma, observed))
+            terms = _core.pattern_terms(
+                np.ascontiguousarray(Sigma), observed.view(np.uint8), z, self.scatter[some]
+            )
+            yield _Part(self.count[some], observed.sum(axis=1).astype(np.float64), *terms)
 
 
 class _Part(NamedTuple):
-    """A slice of patterns: m, k, z, T and W of the module's docstring, and ``log |Sigma_oo|``."""
+    """A slice of patterns: m, k, W, W T W, W z, ``log |Sigma_oo|`` and ``tr(W T)``."""
 
     m: Floats
     cells: Floats
-    z: Floats
-    T: Floats
     W: Floats
+    WTW: Floats
+    Wz: Floats
     log_det: Floats
+    trace: Floats
 
 
 def _rows_by_pattern(row_pattern: Indices, n_patterns: int) -> list[Indices]:
     order = np.argsort(row_pattern, kind="stable")
     ends = np.searchsorted(row_pattern[order], np.arange(1, n_patterns))
     return np.split(order, ends)
-
-
-def _precision(Sigma: Floats, observed: Bools) -> tuple[Floats, Floats]:
-    """Return W and ``log |Sigma_oo|`` of each pattern; LinAlgError if Sigma is not definite."""
-    both = observed[:, :, None] & observed[:, None]
-    blocks = np.where(both, Sigma, np.eye(len(Sigma)))  # identity where missing: log det adds 0
-    diagonal = np.linalg.cholesky(blocks).diagonal(axis1=1, axis2=2)
-    W: Floats = np.where(both, np.linalg.inv(blocks), 0.0)
-    return W, 2 * np.log(diagonal).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,13 +294,11 @@ def _newton_step(
     gradient = np.concatenate([by_mu, np.where(a == b, 1.0, 2.0) * G[a, b]])
     J = patterns.information(mu, Sigma)
     scale = np.sqrt(np.abs(np.diag(J)))
-    try:
-        root = np.linalg.cholesky(J / scale / scale[:, None])
-    except np.linalg.LinAlgError:
+    scaled = _core.solve_definite(J / scale / scale[:, None], gradient / scale)
+    if scaled is None:
         return None
-    half = np.linalg.solve(root, gradient / scale)
-    predicted = float(half @ half) / 2
-    step = np.linalg.solve(root.T, half) / scale
+    step = scaled / scale
+    predicted = float(np.sum(gradient * step)) / 2
     change = np.zeros_like(Sigma)
     change[a, b] = change[b, a] = step[d:]
     noise = 1e-14 * abs(value)  # rounding error of the log-likelihood
@@ -391,8 +374,7 @@ class IncompleteRows(Sample):
     def pairs(self) -> Floats:
         """Return the number of rows in which both variables of a pair are observed."""
         observed = np.isfinite(self.X).astype(np.float64)
-        together: Floats = observed.T @ observed
-        return together
+        return cross_products(observed, observed)
 
     def effective_n(self) -> float:
         """Return the number of rows in which a pair is observed, averaged over pairs."""

@@ -43,7 +43,14 @@ from bowfree.data.missing_values import read_incomplete
 from bowfree.data.moments import Moments
 from bowfree.data.ordinal import read_mixed
 from bowfree.data.ranks import read_ranks
-from bowfree.data.sample import CompleteRows, Shrunk, rescaled, row_slices, shrink
+from bowfree.data.sample import (
+    CompleteRows,
+    Shrunk,
+    cross_products,
+    rescaled,
+    row_slices,
+    shrink,
+)
 from bowfree.data.streaming import Sums, is_stream, read_stream
 from bowfree.errors import DataError
 from bowfree.graph.graph_like import GraphLike, graph_of
@@ -426,10 +433,14 @@ def _ledoit_wolf(found: Moments) -> float:
             "shrinkage = 'auto' needs complete unweighted rows of numbers; pass such `data`, or a "
             "number"
         )
-    from sklearn.covariance import ledoit_wolf_shrinkage
-
-    # Of correlations, whose shrinkage toward the identity leaves the variances unchanged.
-    return float(ledoit_wolf_shrinkage(rows.deviations / rows.deviations.std(axis=0)))
+    # Of correlations, whose shrinkage toward the identity leaves the variances unchanged; as in
+    # scikit-learn, but with sums in a fixed order.
+    Z = rows.deviations / rows.deviations.std(axis=0)
+    n, d = Z.shape
+    squares = float((cross_products(Z, Z) ** 2).sum()) / n**2
+    distance = squares - d  # the squared norm of R - I
+    error = (float(((Z**2).sum(axis=1) ** 2).sum()) / n - squares) / n
+    return min(error, distance) / distance if distance > 0 else 0.0
 
 
 def _reorder(given: Any, graph: MixedGraph | None) -> Any:

@@ -18,6 +18,7 @@ matrix, IMA Journal of Numerical Analysis 2002.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -140,14 +141,19 @@ def nearest_correlation(R: Floats) -> tuple[Floats, tuple[str, ...]]:
     Alternating projections with Dykstra's correction (Higham 2002) onto the matrices with
     eigenvalues of at least 1e-4, and onto those with a unit diagonal.
     """
-    smallest = float(np.linalg.eigvalsh(R)[0])
-    if smallest >= _SMALLEST_EIGENVALUE:
+    R = np.ascontiguousarray(R)
+    shifted = R - _SMALLEST_EIGENVALUE * np.eye(len(R))
+    if _core.solve_definite(shifted, np.zeros(len(R))) is not None:
         return R, ()
+    eigenvalues, V = _core.eigen_decomposition(R)
+    smallest = float(eigenvalues.min())
     Y, correction = R.copy(), np.zeros_like(R)
     for _ in range(1000):
         shifted = Y - correction
-        eigenvalues, vectors = np.linalg.eigh(shifted)
-        X = (vectors * np.maximum(eigenvalues, _SMALLEST_EIGENVALUE)) @ vectors.T
+        # Nearly diagonal in the basis of the step before, so that few rotations are needed.
+        eigenvalues, turn = _core.eigen_decomposition(cross_products(V, cross_products(shifted, V)))
+        V = cross_products(V.T, turn)
+        X = cross_products((V * np.maximum(eigenvalues, _SMALLEST_EIGENVALUE)).T, V.T)
         correction = X - shifted
         Y = X.copy()
         np.fill_diagonal(Y, 1.0)
@@ -182,8 +188,8 @@ def _kendall(ranks: Ranks) -> tuple[Floats, Floats]:
             tau = h.mean() / scale
             share = (h - h.mean()) / scale
             share -= tau / 2 * ((ti / ti.mean() - 1) + (tj / tj.mean() - 1))
-            r.append(np.sin(np.pi / 2 * tau))
-            influences.append(np.pi / 2 * np.cos(np.pi / 2 * tau) * 2 * share)
+            r.append(math.sin(math.pi / 2 * tau))
+            influences.append(math.pi / 2 * math.cos(math.pi / 2 * tau) * 2 * share)
     return _stacked(r, influences, n)
 
 
@@ -218,8 +224,8 @@ def _spearman(ranks: Ranks) -> tuple[Floats, Floats]:
             scale = np.sqrt(variance[i] * variance[j])
             rho = float(np.mean(grades[i] * grades[j])) / scale
             deviation = share(i, j) / scale - rho / 2 * (shares[i] + shares[j])
-            r.append(2 * np.sin(np.pi / 6 * rho))
-            influences.append(np.pi / 3 * np.cos(np.pi / 6 * rho) * deviation)
+            r.append(2 * math.sin(math.pi / 6 * rho))
+            influences.append(math.pi / 3 * math.cos(math.pi / 6 * rho) * deviation)
     return _stacked(r, influences, n)
 
 
