@@ -27,6 +27,7 @@ Missing = Literal["fiml", "two-stage", "pairwise", "listwise"]
 Correlation = Literal["pearson", "spearman", "kendall"]
 StandardErrorKind = Literal["standard", "robust", "robust-huber-white", "bootstrap"]
 TestKind = Literal["standard", "satorra-bentler", "yuan-bentler"]
+Interval = Literal["percentile", "bias-corrected", "bca", "normal"]
 Baseline = Literal["exogenous", "independence"]
 Penalty: TypeAlias = "float | Literal['ebic']"
 Kind = Literal["perfect", "mechanism", "activity", "noise"]
@@ -97,8 +98,17 @@ se : {"standard", "robust", "robust-huber-white", "bootstrap"}, optional
     complete unweighted rows and "robust" otherwise.
 test : {"standard", "satorra-bentler", "yuan-bentler"}, optional
     The chi-square statistic, unscaled or scaled for data that are not normal.
+baseline : {"exogenous", "independence"}
+    Baseline model of CFI and TLI. "exogenous" is lavaan's: it keeps the covariances among exogenous
+    variables if all of these are free. "independence" is the empty graph.
+fixed_x : bool
+    Condition likelihood, AIC, BIC and robust inference on the exogenous variables, as lavaan does by
+    default (``fixed.x``). Scores are never conditional.
 n_bootstrap : int
     Number of bootstrap samples.
+interval : {"percentile", "bias-corrected", "bca", "normal"}
+    Bootstrap intervals: quantiles; corrected for bias (lavaan's "bca.simple"), for "bca" also for
+    skewness; or a normal interval around the estimate minus its bias.
 strategy : {"ils", "restart"} or Strategy
     "ils" is iterated local search, "restart" the paper's search: one climb from the empty graph and
     `restarts` climbs from uniform random graphs. A :class:`bowfree.search.Strategy` combines either

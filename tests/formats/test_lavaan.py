@@ -49,7 +49,7 @@ def test_written_covariances_stand_once():
 def test_a_written_bow_is_kept_and_refused_by_the_fit():
     graph = from_lavaan("y ~ x\ny ~~ x")
     assert graph.bows() == (("x", "y"),)
-    with pytest.raises(bf.errors.GraphError, match="bow"):
+    with pytest.raises(bf.errors.GraphError, match="do not determine x -> y"):
         bf.fit(graph, cov=np.eye(2), n=100)
 
 
@@ -118,11 +118,15 @@ def test_definitions_are_evaluated_with_delta_method_errors():
     # Sobel's formula: a and b are uncorrelated.
     a, b = fit.edge("x -> m"), fit.edge("m -> y")
     indirect = defined.parameter("indirect")
+    low = model.defined(fit, confidence=0.5).parameter("indirect").lower
+    assert (indirect.lower, low) == pytest.approx(
+        (indirect.estimate - 1.959964 * indirect.se, indirect.estimate - 0.6744898 * indirect.se)
+    )
     assert indirect.estimate == pytest.approx(a.estimate * b.estimate)
     sobel = np.hypot(a.estimate * b.se, b.estimate * a.se)
     assert indirect.se == pytest.approx(sobel, rel=1e-12)
     assert "indirect" in str(defined)
-    assert defined.to_frame().shape == (2, 6)
+    assert defined.to_frame().shape == (2, 9)
     json.dumps(defined.to_dict(), allow_nan=False)
     assert pickle.loads(pickle.dumps(model)) == model
     with pytest.raises(bf.BowfreeError, match="'direct'; it has"):
@@ -166,6 +170,20 @@ EXPRESSIONS = st.recursive(
 )
 
 
+def test_definitions_are_evaluated_in_bootstrap_samples():
+    model = read_lavaan(MEDIATION)
+    rows = bf.LinearSEM.from_covariance(bf.parse("m <-> x <-> y <-> m"), COV).sample(80, rng=1)
+    data = dict(zip("mxy", rows.T, strict=True))
+    found = bf.bootstrap_fit(model, data, n_bootstrap=60, confidence=0.9, rng=1)
+    row = model.defined(found).parameter("total")
+    effect = found.effect(of="x", on="y")
+    names = ("estimate", "se", "lower", "upper")
+    assert [row[name] for name in names] == pytest.approx([effect[name] for name in names])
+    fit = bf.fit(model, data, se="bootstrap", n_bootstrap=60, rng=1)
+    assert model.defined(fit, confidence=0.9).parameter("total") == row
+    assert model.defined(fit).interval == "bootstrap, percentile"
+
+
 @given(EXPRESSIONS)
 def test_expressions_and_their_gradients_agree_with_python(text):
     at = {"a": 0.7, "b": -1.3}
@@ -175,7 +193,7 @@ def test_expressions_and_their_gradients_agree_with_python(text):
 
     (definition,) = read_lavaan(f"y ~ a*x; z ~ b*y; t := {text}").definitions
     known = {name: (value, np.eye(2)[k]) for k, (name, value) in enumerate(at.items())}
-    value, gradient = definition.evaluate(known)
+    value, gradient = definition.evaluate(known, 2)
     assert value == pytest.approx(twin(), rel=1e-9, abs=1e-12)
     for k, (name, middle) in enumerate(at.items()):
         slope = (twin(**{name: middle + 1e-5}) - twin(**{name: middle - 1e-5})) / 2e-5
@@ -214,6 +232,9 @@ def test_the_command_line_follows(files):
     (defined,) = content["defined"]["parameters"]
     assert defined["name"] == "d"
     assert content["df"] == 0
+    again = run(*chosen, "--se", "bootstrap", "--resamples", "50", "--interval", "bca", "--json")
+    assert json.loads(again.stdout)["defined"]["interval"] == "bootstrap, bca"
+    assert "--interval belongs to --se bootstrap" in run(*chosen, "--interval", "bca").stderr
     bare = run(*chosen, "--auto", "none", "--json")
     assert json.loads(bare.stdout)["df"] == 1
     assert "would add" in bare.stderr

@@ -34,19 +34,20 @@ def test_slow_twin():
     assert (effect.lower, effect.upper) == pytest.approx((row.lower, row.upper))
 
 
-def test_standard_errors_of_a_fit_use_the_same_refits():
-    fit = bf.fit(GRAPH, DATA, se="bootstrap", n_bootstrap=5, rng=3)
-    rng = np.random.default_rng(3)
-    twin = [bf.fit(GRAPH, DATA.iloc[rng.integers(150, size=150)]).params for _ in range(5)]
-    np.testing.assert_allclose(fit.resampled, [list(params.values()) for params in twin])
-    np.testing.assert_allclose(
-        fit.standard_errors().covariance, np.cov(fit.resampled, rowvar=False)
-    )
+def test_fit_has_the_same_bootstrap():
+    fit = bf.fit(GRAPH, DATA, se="bootstrap", n_bootstrap=40, rng=7)
+    found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=7)
+    assert fit.estimates() == found.fit.estimates()
+    covariance = np.cov(found.draws, rowvar=False)
+    np.testing.assert_allclose(fit.standard_errors().covariance, covariance)
+    effect, row = fit.total_effects().effect(of="x", on="y"), fit.edge("x -> y")
+    assert (effect.se, effect.lower, effect.upper) == pytest.approx((row.se, row.lower, row.upper))
+    assert "percentile" in str(fit.summary())
 
 
 def test_every_parameter_has_its_own_draws():
     found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=60, rng=1)
-    for row, normal in zip(found.estimates(), found.fit.estimates(), strict=True):
+    for row, normal in zip(found.estimates(), bf.fit(GRAPH, DATA).estimates(), strict=True):
         assert (row.a, row.mark, row.b) == normal.edge
         assert row.estimate == normal.estimate
         assert 0.6 * normal.se < row.se < 1.6 * normal.se  # normal theory holds here
@@ -58,14 +59,44 @@ def test_every_parameter_has_its_own_draws():
     assert len(found.to_frame()) == len(found) == len(found.estimates()) + 1
 
 
-def test_bias_corrected():
-    """By hand: the levels move by twice the normal score of the share below the estimate."""
-    plain = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=200, rng=3)
-    shifted = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=200, rng=3, interval="bias-corrected")
-    draws, row, other = plain.draws[:, 1], plain.estimates()[1], shifted.estimates()[1]
-    levels = norm.cdf(2 * norm.ppf(np.mean(draws < row.estimate)) + norm.ppf([0.025, 0.975]))
-    assert (other.lower, other.upper) == pytest.approx(tuple(np.quantile(draws, levels)))
-    assert (row.lower, row.upper) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])))
+def acceleration_of_the_slope():
+    """By hand, from the slopes without one row each."""
+    X = DATA[["x", "y"]].to_numpy()
+    slopes = []
+    for k in range(len(X)):
+        x, y = np.delete(X, k, axis=0).T
+        slopes.append(np.cov(x, y)[0, 1] / np.var(x, ddof=1))
+    deviations = np.mean(slopes) - slopes
+    return np.sum(deviations**3) / (6 * np.sum(deviations**2) ** 1.5)
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bias-corrected", "bca", "normal"])
+def test_intervals_by_hand(interval):
+    graph = bf.parse("x -> y")
+    found = bf.bootstrap_fit(graph, DATA, n_bootstrap=200, rng=3, interval=interval)
+    row, draws = found.edge("x -> y"), found.draws[:, 0]
+    z = norm.ppf([0.025, 0.975])
+    if interval == "normal":
+        expected = row.estimate - row.bias + z * row.se
+    else:
+        shift = norm.ppf(np.mean(draws < row.estimate)) if interval != "percentile" else 0.0
+        a = acceleration_of_the_slope() if interval == "bca" else 0.0
+        levels = norm.cdf(shift + (shift + z) / (1 - a * (shift + z)))
+        expected = np.quantile(draws, levels)
+    assert (row.lower, row.upper) == pytest.approx(tuple(expected))
+    assert found.interval == interval
+    assert interval in str(found)
+
+
+def test_bca_agrees_with_scipy():
+    from scipy.stats import bootstrap
+
+    data = np.random.default_rng(1).exponential(size=300)
+    found = bf.bootstrap_fit(
+        bf.parse("x"), {"x": data}, n_bootstrap=4000, rng=1, interval="bca"
+    ).variance("x")
+    theirs = bootstrap((data,), np.var, n_resamples=4000, rng=1).confidence_interval
+    assert (found.lower, found.upper) == pytest.approx(tuple(theirs), abs=0.1 * found.se)
 
 
 def test_bollen_and_stine():
@@ -86,7 +117,8 @@ def test_heavy_tails_widen_the_interval_of_a_variance():
     rng = np.random.default_rng(5)
     data = {"x": rng.standard_t(5, 1000), "y": rng.standard_t(5, 1000)}
     found = bf.bootstrap_fit(bf.parse("x -> y"), data, n_bootstrap=200, rng=1)
-    assert found.variance("x").se > 1.3 * found.fit.standard_errors().Omega[0, 0]
+    normal = bf.fit(bf.parse("x -> y"), data).standard_errors().Omega[0, 0]
+    assert found.variance("x").se > 1.3 * normal
 
 
 def test_missing_values_ranks_and_weights_are_resampled():
@@ -149,7 +181,7 @@ def test_too_few_rows():
     [
         (None, {}, "neither was"),
         (bf.moments(DATA).without_rows(), {}, "needs the rows themselves"),
-        (DATA, {"interval": "normal"}, "unknown interval 'normal'"),
+        (DATA, {"interval": "exact"}, "unknown interval 'exact'"),
         (DATA, {"n_bootstrap": 20}, "too few for intervals of level 0.95"),
         (DATA, {"confidence": 95}, "must be a number between 0 and 1"),
         (DATA, {"bollen_stine": True, "correlation": "kendall"}, "one table of complete rows"),

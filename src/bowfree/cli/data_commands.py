@@ -27,7 +27,7 @@ from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.text_formats import FORMATS, read
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parameters import Penalty, StandardErrorKind, TestKind
+from bowfree.parameters import Baseline, Interval, Penalty, StandardErrorKind, TestKind
 from bowfree.text_reading import read_text
 
 _NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
@@ -46,7 +46,10 @@ _NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
     type=click.IntRange(min=2),
     help="Number of bootstrap samples for --se bootstrap. [default: 1000]",
 )
+@opt.shared_option("interval", type=click.Choice(get_args(Interval)))
 @click.option("--seed", type=opt.WHOLE, help="Seed for --se bootstrap. [default: 0]")
+@opt.shared_option("baseline", type=click.Choice(get_args(Baseline)), default="exogenous")
+@opt.shared_option("fixed_x", is_flag=True)
 @opt.penalty_option
 @click.option("--indices", is_flag=True, help="Add score tests for all edges that are absent.")
 @click.option(
@@ -57,7 +60,10 @@ def fit(
     se: str | None,
     test: str | None,
     resamples: int | None,
+    interval: str | None,
     seed: int | None,
+    baseline: str,
+    fixed_x: bool,
     penalty: Penalty,
     indices: bool,
     changes: bool,
@@ -71,15 +77,17 @@ def fit(
     """
     import bowfree as bf
 
-    for name, value in (("--resamples", resamples), ("--seed", seed)):
+    bootstrap = {"--resamples": resamples, "--interval": interval, "--seed": seed}
+    for name, value in bootstrap.items():
         if value is not None and se != "bootstrap":
             raise click.UsageError(f"{name} belongs to --se bootstrap")
     model = opt.read_model(given)
     source = read_source(given)
     arguments = source.arguments(graph_of(model).nodes)
-    inference: dict[str, Any] = {"se": se, "test": test}
+    inference: dict[str, Any] = {"se": se, "test": test, "baseline": baseline, "fixed_x": fixed_x}
     if se == "bootstrap":
         inference |= {"rng": seed or 0, "n_bootstrap": resamples or 1000}
+        inference["interval"] = interval or "percentile"
     work = Work.begin()
     result = work.run(
         "the fit", bf.fit, model, **arguments, penalty=penalty, **inference, required=True

@@ -36,7 +36,7 @@ _SAME_NAME = (
     "cov n ddof columns drop na separator decimal encoding sheet missing ordinal correlation "
     "weights shrinkage conditions targets kind means max_in_degree max_district max_edges "
     "knowledge strategy restarts steps max_steps penalty smallest_effect holdout "
-    "confidence max_false limit time_limit se test"
+    "confidence max_false limit time_limit se test interval baseline fixed_x"
 )
 OPTIONS = {name: "--" + name.replace("_", "-") for name in _SAME_NAME.split()} | {
     "data": "DATA",

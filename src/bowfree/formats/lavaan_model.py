@@ -3,7 +3,8 @@
 A definition such as ``indirect := a*b`` is an expression of labels, numbers and earlier
 definitions, with ``+ - * / ^`` and parentheses. It is stored in postfix order (``a b *``), which a
 loop evaluates without recursion. Its standard error is that of the delta method, ``sqrt(g' V g)``
-with the gradient ``g`` in the labeled parameters and their covariance matrix ``V``.
+with the gradient ``g`` in the labeled parameters and their covariance matrix ``V``. After a
+bootstrap it is evaluated in every sample instead.
 """
 
 from __future__ import annotations
@@ -19,14 +20,25 @@ from bowfree.errors import BowfreeError, GraphError
 from bowfree.formats.tokens import Token
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import describe, quote
-from bowfree.model.inference import wald
-from bowfree.results.display import Table, TextDisplay, count, p_text, shorten_list
+from bowfree.model.fit_summary import standardized_values
+from bowfree.model.inference import Parameter, normal_quantile, wald
+from bowfree.results.display import (
+    Table,
+    TextDisplay,
+    count,
+    number,
+    p_cell,
+    p_text,
+    shorten_list,
+    significant,
+)
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr
 
 if TYPE_CHECKING:
     from bowfree.model.fit_result import Fit
+    from bowfree.model.resampling import BootstrapFit
 
 Floats = npt.NDArray[np.float64]
 Auto = Literal["sem", "none"]
@@ -39,9 +51,10 @@ class Definition(NamedTuple):
     postfix: tuple[Token, ...]
     text: str
 
-    def evaluate(self, known: Mapping[str, tuple[float, Floats]]) -> tuple[float, Floats]:
-        """Return value and gradient, from those of all labels and earlier definitions."""
-        width = len(next(iter(known.values()))[1]) if known else 0
+    def evaluate(
+        self, known: Mapping[str, tuple[float, Floats]], width: int
+    ) -> tuple[float, Floats]:
+        """Return value and gradient of length `width`, from those of all earlier names."""
         stack: list[tuple[np.float64, Floats]] = []
         with np.errstate(all="ignore"):  # the result of an invalid operation is NaN
             for token in self.postfix:
@@ -84,12 +97,22 @@ class DefinedParameters(RowTable, ToDict):
     Attributes
     ----------
     rows : tuple of Row
-        In the order of the text: ``name``, ``expression``, ``estimate``, ``se`` (delta method),
-        ``z`` and the two-sided ``p_value``.
+        In the order of the text: ``name``, ``expression``, ``estimate``, ``se``, ``z``, the
+        two-sided ``p_value``, ``lower`` and ``upper`` (the confidence interval), and ``std_all``,
+        the same expression of standardized parameters.
+    confidence : float
+        Level of the intervals.
+    interval : str
+        Kind of bootstrap intervals; "delta method" for others.
     """
 
     rows: tuple[Row, ...]
-    _columns: ClassVar = ("name", "expression", "estimate", "se", "z", "p_value")
+    confidence: float = 0.95
+    interval: str = "delta method"
+    _columns: ClassVar = (
+        *("name", "expression", "estimate", "se", "z", "p_value"),
+        *("lower", "upper", "std_all"),
+    )
 
     def parameter(self, name: str) -> Row:
         """Return the row of one parameter.
@@ -108,7 +131,8 @@ class DefinedParameters(RowTable, ToDict):
         )
 
     def _content(self) -> Any:
-        return {"parameters": self.rows}
+        own = {"confidence": self.confidence, "interval": self.interval}
+        return {"parameters": self.rows, **own}
 
     def _headline(self) -> str:
         return "; ".join(map(_line, self.rows)) or "no defined parameters"
@@ -119,17 +143,21 @@ class DefinedParameters(RowTable, ToDict):
             return
         rows = []
         for row in self.rows:
-            p_value = p_text(row.p_value).removeprefix("p ").removeprefix("= ")
-            known = ("", "", "") if row.se != row.se else (f"{row.se:.4g}", f"{row.z:.2f}", p_value)
+            known = [""] * 5
+            if row.se == row.se:
+                ends = (significant(end, 4) for end in (row.lower, row.upper))
+                known = [significant(row.se, 4), number(row.z, 2), p_cell(row.p_value), *ends]
             expression = shorten_list(row.expression, "cut", most=40)
-            rows.append((row.name, expression, f"{row.estimate:.4g}", *known))
-        yield Table(("defined", ":=", "estimate", "s.e.", "z", "p"), rows, left=(0, 1))
+            rows.append((row.name, expression, significant(row.estimate, 4), *known))
+        ends = (f"{100 * self.confidence:g} % {end}" for end in ("lower", "upper"))
+        yield Table(("defined", ":=", "estimate", "s.e.", "z", "p", *ends), rows, left=(0, 1))
+        yield f"intervals: {self.interval}"
 
 
 def _line(row: Row) -> str:
-    known = f" (s.e. {row.se:.4g}, {p_text(row.p_value)})" if row.se == row.se else ""
+    known = f" (s.e. {significant(row.se, 4)}, {p_text(row.p_value)})" if row.se == row.se else ""
     text = shorten_list(row.expression, "cut", most=60)
-    return f"{row.name} := {text}: {row.estimate:.4g}{known}"
+    return f"{row.name} := {text}: {significant(row.estimate, 4)}{known}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -182,62 +210,94 @@ class LavaanModel(TextDisplay, ToDict):
             return f"sem() adds {what}: df = {self.df}, and {self.df + added} without {them}"
         return f"sem() would add {what}: df = {self.df}, and {self.df - added} with {them}"
 
-    def defined(self, fit: Fit) -> DefinedParameters:
+    def defined(
+        self, fit: Fit | BootstrapFit, *, confidence: float | None = None
+    ) -> DefinedParameters:
         """Return estimates of the parameters that the text defines by ``:=``.
 
         Parameters
         ----------
-        fit : Fit
+        fit : Fit or BootstrapFit
             A fit of this model.
+        confidence : float, optional
+            Level of the intervals; by default that of the bootstrap, or 0.95.
 
         Returns
         -------
         DefinedParameters
-            With delta-method standard errors; NaN if the fit has none.
+            With delta-method standard errors and normal intervals, or those of the bootstrap after
+            ``fit(se="bootstrap")`` and :func:`bowfree.bootstrap_fit`; NaN if the fit has none.
 
         Raises
         ------
         GraphError
             If the fit belongs to another graph.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> model = bf.formats.read_lavaan("m ~ a*x; y ~ b*m; indirect := a*b")
+        >>> S = [[1.0, 0.5, 0.3], [0.5, 1.0, 0.6], [0.3, 0.6, 1.0]]
+        >>> fit = bf.fit(model, bf.Moments(("x", "m", "y"), S, 200))
+        >>> row = model.defined(fit).parameter("indirect")
+        >>> round(row.estimate, 3), round(row.lower, 3), round(row.upper, 3)
+        (0.3, 0.209, 0.391)
         """
+        from bowfree.model.resampling import BootstrapFit
+
+        level = 0.95 if confidence is None else confidence
+        if isinstance(fit, BootstrapFit):
+            level = fit.confidence if confidence is None else confidence
+            fit = fit.fit
         if fit.graph != self.graph:
             raise GraphError("the fit belongs to another graph than this text; fit the model")
-        labels = {name: at for name, at in self.labels.items() if at[1] != "~1"}
-        known: dict[str, tuple[float, Floats]] = {}
-        for k, (name, (a, op, b)) in enumerate(labels.items()):
-            i, j = self.graph._node(a), self.graph._node(b)
-            value = (fit.B if op == "~" else fit.Omega)[i, j]
-            known[name] = float(value), np.eye(len(labels))[k]
-        covariance = self._covariance(fit, list(labels.values()))
-        rows = []
-        for definition in self.definitions:
-            value, gradient = definition.evaluate(known)
-            known[definition.name] = value, gradient
-            variance = gradient @ covariance @ gradient if gradient.any() else np.nan
-            se = np.sqrt(variance)
-            z, p_value = wald(np.array(value), se)
-            rows.append(
-                Row(
-                    name=definition.name,
-                    expression=definition.text,
-                    estimate=value,
-                    se=float(se),
-                    z=float(z),
-                    p_value=float(p_value),
-                )
-            )
-        return DefinedParameters(tuple(rows))
-
-    def _covariance(self, fit: Fit, labeled: list[tuple[str, str, str]]) -> Floats:
-        """Return the covariance matrix of the estimates of labeled parameters."""
+        values, gradients = self._evaluate(fit, fit._values())
         errors = fit.standard_errors()
-        index = {parameter: k for k, parameter in enumerate(errors.parameters)}
-        found = []
-        for a, op, b in labeled:
-            i, j = self.graph._node(a), self.graph._node(b)
-            at = ("B", i, j) if op == "~" else ("Omega", min(i, j), max(i, j))
-            found.append(index[at])  # type: ignore[index]  # "B" or "Omega"
-        return errors.covariance[np.ix_(found, found)]
+        if fit.resamples is None:
+            se = np.sqrt(np.einsum("ij,jk,ik->i", gradients, errors.covariance, gradients))
+            se[~gradients.any(axis=1)] = np.nan
+            half = normal_quantile(level) * se
+            lower, upper, interval = values - half, values + half, "delta method"
+        else:
+            plain = fit
+            draws = fit.resamples.map(
+                lambda draws: np.array([self._evaluate(plain, draw)[0] for draw in draws])
+            )
+            se, (lower, upper) = draws.se(), draws.bounds(values, level)
+            interval = f"bootstrap, {draws.interval}"
+        columns = {
+            "estimate": values,
+            "se": se,
+            **dict(zip(("z", "p_value"), wald(values, se), strict=True)),
+            "lower": lower,
+            "upper": upper,
+            "std_all": self._evaluate(fit, standardized_values(fit))[0],
+        }
+        rows = tuple(
+            Row(
+                name=definition.name,
+                expression=definition.text,
+                **{name: float(column[k]) for name, column in columns.items()},
+            )
+            for k, definition in enumerate(self.definitions)
+        )
+        return DefinedParameters(rows, level, interval)
+
+    def _evaluate(self, fit: Fit, values: Floats) -> tuple[Floats, Floats]:
+        """Return values and gradients of all definitions at given parameters of the fit."""
+        unit = np.eye(len(values))
+        known: dict[str, tuple[float, Floats]] = {}
+        for name, (a, op, b) in self.labels.items():
+            if op != "~1":
+                i, j = self.graph._node(a), self.graph._node(b)
+                at: Parameter = ("B", i, j) if op == "~" else ("Omega", min(i, j), max(i, j))
+                k = fit._parameters.index(at)
+                known[name] = float(values[k]), unit[k]
+        for definition in self.definitions:
+            known[definition.name] = definition.evaluate(known, len(values))
+        found = [known[definition.name] for definition in self.definitions]
+        gradients = np.array([gradient for _, gradient in found]).reshape(-1, len(values))
+        return np.array([value for value, _ in found]), gradients
 
     def _content(self) -> Any:
         return {

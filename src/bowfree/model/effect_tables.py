@@ -18,7 +18,7 @@ import numpy.typing as npt
 from bowfree.data.covariance import total_effect_matrix
 from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
-from bowfree.model.inference import StandardErrors, normal_quantile, wald
+from bowfree.model.inference import Resamples, StandardErrors, normal_quantile, wald
 from bowfree.results.display import (
     MOST_ROWS,
     Table,
@@ -147,6 +147,8 @@ class TotalEffects(EffectMatrices, Frozen):
         Standard error, ratio of the two, and two-sided p-value. NaN where no directed path leads
         from j to i (the effect is 0 in this graph) and on the diagonal (it is 1). NaN everywhere
         for a :class:`~bowfree.LinearSEM`, whose parameters are not estimated.
+    resamples : Resamples or None
+        The effects in bootstrap samples, for their standard errors and intervals.
 
     Examples
     --------
@@ -161,6 +163,7 @@ class TotalEffects(EffectMatrices, Frozen):
     se: Floats
     z: Floats
     p_value: Floats
+    resamples: Resamples | None = None
 
     def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:
         """Return a data frame with one row for each ordered pair of variables.
@@ -180,10 +183,17 @@ class TotalEffects(EffectMatrices, Frozen):
         return self._frame(self._matrices(confidence), backend)
 
     def _matrices(self, confidence: float = 0.95) -> dict[str, Floats]:
-        half = normal_quantile(confidence) * self.se
-        ends = {"lower": self.estimate - half, "upper": self.estimate + half}
+        if self.resamples is None:
+            half = normal_quantile(confidence) * self.se
+            lower, upper = self.estimate - half, self.estimate + half
+        else:
+            bounds = self.resamples.bounds(self.estimate.ravel(), confidence)
+            lower, upper = (end.reshape(self.se.shape) for end in bounds)
         numbers = ("estimate", "se", "z", "p_value")
-        return {name: getattr(self, name) for name in numbers} | ends
+        return {name: getattr(self, name) for name in numbers} | {"lower": lower, "upper": upper}
+
+    def _content(self) -> Any:
+        return {name: value for name, value in vars(self).items() if name != "resamples"}
 
     def _headline(self) -> str:
         effects = count(len(effect_pairs(self.estimate != 0)), "effect")
@@ -205,8 +215,13 @@ class TotalEffects(EffectMatrices, Frozen):
         yield effect_table("effect", self.names, pairs, columns, size=np.abs(self.estimate))
 
 
-def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
-    """Return total effects, with standard errors by ``dE = E dB E`` (eq. causaleffect)."""
+def total_effects(
+    B: Floats, errors: StandardErrors, resamples: Resamples | None = None
+) -> TotalEffects:
+    """Return total effects, with standard errors by ``dE = E dB E`` (eq. causaleffect).
+
+    With bootstrap samples of the parameters, errors are those of the effects in these samples.
+    """
     d = len(B)
     E = total_effect_matrix(B)
     rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]
@@ -226,5 +241,14 @@ def total_effects(B: Floats, errors: StandardErrors) -> TotalEffects:
     variance[~reach | np.eye(d, dtype=bool)] = np.nan
     effect = np.where(reach, E, 0.0)
     se = np.sqrt(np.maximum(variance, 0.0))
+    if resamples is not None:
+
+        def effects(draws: Floats) -> Floats:
+            slopes = np.zeros((len(draws), d, d))
+            slopes[:, k, l] = draws[:, rows]
+            return np.where(reach, np.linalg.inv(np.eye(d) - slopes), 0.0).reshape(-1, d * d)
+
+        resamples = resamples.map(effects)
+        se = np.where(np.isnan(se), np.nan, resamples.se().reshape(d, d))
     z, p_value = wald(effect, se)
-    return TotalEffects(errors.names, effect, se, z, p_value)
+    return TotalEffects(errors.names, effect, se, z, p_value, resamples)

@@ -209,17 +209,6 @@ class FitMeasures:
     cfi_robust: float = _measure("scaled", "cfi", "CFI for data that are not normal.")
     tli_robust: float = _measure("scaled", "tli", "TLI for data that are not normal.")
 
-    indices: FitIndices
-    scaled: ScaledIndices | None
-    test: TestKind
-
-    @property
-    def valid_test(self) -> ModelTest:
-        """The chi-square test that is valid for these data: scaled after robust inference."""
-        shown = self.indices if self.scaled is None else self.scaled
-        numbers = (shown.p_value, shown.rmsea, shown.cfi, shown.tli)
-        return ModelTest(shown.chi2, self.indices.df, *numbers, self.test)
-
 
 def fit_indices(
     F: float, F0: float, df: int, baseline_df: int, n: float, residual: float, *, groups: int = 1

@@ -32,6 +32,7 @@ from bowfree.model.fiml import FullInformation
 from bowfree.model.fit_indices import (
     FitIndices,
     FitMeasures,
+    ModelTest,
     ScaledIndices,
     fit_indices,
     residual_correlations,
@@ -46,7 +47,13 @@ from bowfree.model.fit_summary import (
     summarize,
     text_parts,
 )
-from bowfree.model.inference import Information, MomentVariation, StandardErrors, Variation
+from bowfree.model.inference import (
+    Information,
+    MomentVariation,
+    Resamples,
+    StandardErrors,
+    Variation,
+)
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.parameters import Baseline, Method, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
@@ -140,9 +147,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         Kind of the standard errors.
     test : {"standard", "satorra-bentler", "yuan-bentler"}
         Scaling of the chi-square statistic.
-    resampled : ndarray of shape (m, q) or None
-        For ``se="bootstrap"``: the parameters in each of the m samples, in the order of
-        :meth:`estimates`.
+    resamples : Resamples or None
+        For ``se="bootstrap"``: the parameters in each sample, in the order of :meth:`estimates`.
     baseline : {"exogenous", "independence"}
         Baseline model of CFI and TLI.
     fixed_x : bool
@@ -162,7 +168,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     moments: Moments
     se: StandardErrorKind = "standard"
     test: TestKind = "standard"
-    resampled: Floats | None = None
+    resamples: Resamples | None = None
     baseline: Baseline = "exogenous"
     fixed_x: bool = False
     two_stage: Fit | None = None
@@ -305,6 +311,13 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         near = self._variation.approximation(self.test)
         return scaled_indices(self.indices, self.n, self.test, expected, near)
 
+    @property
+    def valid_test(self) -> ModelTest:
+        """The chi-square test that is valid for these data: scaled after robust inference."""
+        shown = self.indices if self.scaled is None else self.scaled
+        numbers = (shown.p_value, shown.rmsea, shown.cfi, shown.tli)
+        return ModelTest(shown.chi2, self.indices.df, *numbers, self.test)
+
     def residual_correlations(self) -> Floats:
         """Return correlations of the data minus those of the fit, shape (d, d)."""
         return residual_correlations(self.S, self.Sigma)
@@ -384,8 +397,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             check_choice("information", information, ("expected", "observed"))
         chosen = information or self._variation.information(self.se)
         if chosen not in self._standard_errors:
-            if self.resampled is not None:
-                covariance = np.atleast_2d(np.cov(self.resampled, rowvar=False))
+            if self.resamples is not None:
+                covariance = np.atleast_2d(np.cov(self.resamples.draws, rowvar=False))
             else:
                 covariance = self._variation.covariance(self.se, chosen)
             self._standard_errors[chosen] = StandardErrors(
@@ -493,7 +506,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         -------
         TotalEffects
         """
-        return total_effects(self.B, self.standard_errors(information=information))
+        errors = self.standard_errors(information=information)
+        return total_effects(self.B, errors, self.resamples)
 
     # --- single observations ---
 

@@ -81,14 +81,18 @@ def list_estimates(
     """Return the rows of the table of parameters, or some of them, with these standard errors."""
     values = fit._values()
     z, p_value = wald(values, se)
-    half = normal_quantile(confidence) * se
+    if fit.resamples is None:
+        half = normal_quantile(confidence) * se
+        lower, upper = values - half, values + half
+    else:
+        lower, upper = fit.resamples.bounds(values, confidence)
     columns = {
         "estimate": values,
         "se": se,
         "z": z,
         "p_value": p_value,
-        "lower": values - half,
-        "upper": values + half,
+        "lower": lower,
+        "upper": upper,
         "std_all": standardized_values(fit),
     }
     rows = []
@@ -237,6 +241,7 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
         *fit.indices.facts(),
         *(() if fit.scaled is None else fit.scaled.facts()),
         ("Standard errors", "" if fit.se == "standard" else fit.se),
+        ("Intervals", "" if fit.resamples is None else fit.resamples.interval),
     ]
     return [(label, value) for label, value in facts if value]
 

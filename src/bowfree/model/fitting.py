@@ -41,10 +41,11 @@ from bowfree.model.context import DEFAULT_RULE, Context, ScoringRule, context_of
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Certificate, Fit, MoreStarts
 from bowfree.model.joint_fit import JointFit, condition_parameters
-from bowfree.parallel.budget import random_generator
+from bowfree.parallel.budget import Budget, random_generator
 from bowfree.parameters import (
     Baseline,
     Correlation,
+    Interval,
     Means,
     Method,
     Missing,
@@ -95,6 +96,7 @@ def fit(
     baseline: Baseline = "exogenous",
     fixed_x: bool = False,
     n_bootstrap: int = 1000,
+    interval: Interval = "percentile",
     rng: Rng = None,
 ) -> Fit:
     """Fit a BAP by maximum likelihood.
@@ -103,8 +105,8 @@ def fit(
     ----------
     graph : MixedGraph, or a result that has one
         A bow-free acyclic path diagram, or one with bows (both ``x -> y`` and ``x <-> y``) whose
-        parameters are identified, for example by an instrument. The result of a search brings its data (the holdout rows,
-        if it has any) and its penalty.
+        parameters are identified, for example by an instrument. The result of a search brings its
+        data (the holdout rows, if it has any) and its penalty.
     n : int or inf, optional
         Number of observations behind `cov`. With ``n=inf``, a population covariance matrix, the
         log-likelihood is per observation, the score has no penalty, and AIC, BIC, chi-square and
@@ -116,14 +118,6 @@ def fit(
         Number of starting points of ``method="newton"``. The likelihood of some graphs has several
         maxima; the best one found is returned. By default one start, and 60 if the graph is far
         from the data.
-    baseline : {"exogenous", "independence"}
-        Baseline model of CFI and TLI. "exogenous" is lavaan's: it keeps the covariances among
-        exogenous variables if all of these are free. "independence" is the empty graph.
-    fixed_x : bool
-        Whether likelihood, AIC, BIC and robust inference are conditional on the exogenous
-        variables, as by default in lavaan (``fixed.x``). Scores never are.
-    n_bootstrap : int
-        Number of bootstrap samples for ``se="bootstrap"``.
 
     Returns
     -------
@@ -132,8 +126,9 @@ def fit(
     Warns
     -----
     FitWarning
-        The instruments of a bow are weak; the fit of a district is not certified, or a coefficient diverges; or the likelihood of a
-        graph that fits badly has several maxima, and `n_starts` was not passed.
+        The instruments of a bow are weak; the fit of a district is not certified, or a coefficient
+        diverges; or the likelihood of a graph that fits badly has several maxima, and `n_starts`
+        was not passed.
     LearnedGraphWarning
         The graph was learned from the same rows, so that standard errors are too small and tests
         too optimistic. Search with ``holdout=0.5``, or fit the graph to other rows.
@@ -174,10 +169,9 @@ def fit(
     result = replace(result, baseline=baseline, fixed_x=fixed_x)
     if result.se == "bootstrap":
         check_count("n_bootstrap", n_bootstrap, 2)
-        from bowfree.model.resampling import resampled_parameters
+        from bowfree.model.resampling import resample_fit
 
-        resampled = resampled_parameters(result, n_bootstrap, random_generator(generator))
-        result = replace(result, resampled=resampled)
+        result = resample_fit(result, n_bootstrap, interval, Budget(generator)).fit
     warn_if_doubtful(result.certificate)
     _warn_if_weak(result)
     if look:
@@ -191,7 +185,7 @@ def _warn_if_weak(fit: Fit) -> None:
     bows = fit.graph.bows()
     if not bows or not math.isfinite(fit.n):
         return
-    errors = fit.standard_errors(information="expected").B
+    errors = fit.standard_errors().B
     for cause, effect in bows:
         x, y = fit.graph._node(cause), fit.graph._node(effect)
         others = [p for p in members(fit.graph._parents[y]) if p != x]

@@ -34,7 +34,7 @@ covariance structure analysis with nonnormal missing data, Sociological Methodol
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -50,7 +50,7 @@ from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.fit_indices import Approximation, discrepancy
-from bowfree.parameters import StandardErrorKind, TestKind
+from bowfree.parameters import Interval, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, significant
 from bowfree.results.frozen import Frozen
 from bowfree.results.serialization import ToDict
@@ -424,6 +424,68 @@ class StandardErrors(TextDisplay, ToDict, Frozen):
         ]
         rest = "more: fit.to_frame() has all"
         yield Table(("parameter", "s.e."), rows, most=MOST_ROWS, rest=rest)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Resamples(Frozen):
+    """Estimates on bootstrap samples, and their intervals.
+
+    Attributes
+    ----------
+    draws : ndarray of shape (samples, q)
+        The estimates on each sample.
+    interval : {"percentile", "bias-corrected", "bca", "normal"}
+        Kind of the intervals: quantiles; quantiles at levels that are shifted by the fraction of
+        draws below the estimate (lavaan's "bca.simple"), for "bca" also by the skewness of the
+        jackknife; or the estimate minus its bias, plus and minus a multiple of the standard error.
+    jackknife : ndarray of shape (groups, q) or None
+        For "bca": the estimates without one group of rows each.
+
+    References
+    ----------
+    B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13 and 14.
+    """
+
+    draws: Floats
+    interval: Interval
+    jackknife: Floats | None = None
+
+    def map(self, function: Callable[[Floats], Floats]) -> Resamples:
+        """Return the draws of functions of the parameters; (samples, q) -> (samples, k)."""
+        jackknife = None if self.jackknife is None else function(self.jackknife)
+        return Resamples(function(self.draws), self.interval, jackknife)
+
+    def se(self) -> Floats:
+        """Return the standard deviations of the draws."""
+        return np.asarray(self.draws.std(axis=0, ddof=1), dtype=np.float64)
+
+    def bounds(self, estimate: Floats, confidence: float) -> tuple[Floats, Floats]:
+        """Return the lower and upper ends of intervals."""
+        from scipy.special import ndtr, ndtri
+
+        z = normal_quantile(confidence)
+        if self.interval == "normal":
+            center, half = 2 * estimate - self.draws.mean(axis=0), z * self.se()
+            return center - half, center + half
+        ends = np.array([[-z], [z]])
+        if self.interval != "percentile":
+            # At most all but half a sample, because an infinite shift would leave no interval.
+            edge = 0.5 / len(self.draws)
+            shift = ndtri(np.clip(np.mean(self.draws < estimate, axis=0), edge, 1 - edge))
+            ends = shift + (shift + ends) / (1 - self._acceleration() * (shift + ends))
+        levels = np.broadcast_to(ndtr(ends), (2, len(estimate)))
+        pairs = zip(self.draws.T, levels.T, strict=True)
+        found = np.array([np.quantile(*pair) for pair in pairs]).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def _acceleration(self) -> Floats | float:
+        if self.jackknife is None:
+            return 0.0
+        deviations = self.jackknife.mean(axis=0) - self.jackknife
+        spread = 6 * np.sum(deviations**2, axis=0) ** 1.5
+        cubes = np.sum(deviations**3, axis=0)
+        skewness: Floats = np.divide(cubes, spread, out=np.zeros_like(spread), where=spread > 0)
+        return skewness
 
 
 def normal_quantile(confidence: float) -> float:

@@ -1,9 +1,9 @@
 """The bootstrap of a given graph: its parameters and total effects on resampled rows.
 
 The graph is fixed and only the fit is repeated. The spread of the estimates over bootstrap samples
-is valid for data that are not normal, unlike standard errors from the information matrix. Intervals
-are quantiles of the estimates, or quantiles at levels that are shifted by the fraction of estimates
-below the original one (Efron's bias correction).
+is valid for data that are not normal, unlike standard errors from the information matrix.
+``fit(se="bootstrap")`` and :func:`bootstrap_fit` are the same computation; intervals are those of
+:class:`~bowfree.model.inference.Resamples`.
 
 The chi-square test has its own bootstrap (Bollen and Stine): the rows are first transformed to have
 exactly the fitted covariance matrix, ``Z = (X - mean) S^-1/2 Sigma^1/2``, so that the model holds in
@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.covariance import check_definite, total_effect_matrix
+from bowfree.data.covariance import check_definite
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
@@ -30,8 +30,8 @@ from bowfree.data.sample import CompleteRows
 from bowfree.errors import BowfreeError, DataError, TimeIsUp
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.names import EdgeLookup, node_index
-from bowfree.graph.text import quote
 from bowfree.model.context import context_of
+from bowfree.model.effect_tables import TotalEffects, effect_pairs
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import (
     fit_cells,
@@ -40,8 +40,9 @@ from bowfree.model.fitting import (
     warn_if_doubtful,
     warn_if_learned,
 )
+from bowfree.model.inference import Resamples, edge_label
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.parameters import Correlation, Means, Missing, Rng, public
+from bowfree.parameters import Correlation, Interval, Means, Missing, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count, significant
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row, RowTable
@@ -50,7 +51,9 @@ from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, check_count, check_fraction
 
 Floats = npt.NDArray[np.float64]
-Interval = Literal["percentile", "bias-corrected"]
+
+# Largest number of groups of rows that the jackknife of interval="bca" leaves out in turn.
+_JACKKNIFE_GROUPS = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,17 +63,12 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
     Attributes
     ----------
     fit : Fit
-        The fit to the data themselves.
-    draws : ndarray of shape (samples, q)
-        The parameters in each sample, in the order of ``fit.estimates()``.
-    total_effects : ndarray of shape (samples, d, d)
-        Total effects in each sample; ``[i, j]`` is the effect of j on i.
+        The fit to the data themselves, whose standard errors and intervals are those of the
+        bootstrap.
     chi2_draws : ndarray of shape (samples,)
         Chi-square on resampled rows in which the model holds; empty unless ``bollen_stine=True``.
     confidence : float
         Level of the intervals.
-    interval : {"percentile", "bias-corrected"}
-        Kind of the intervals.
     n_failed : int
         Samples without a certified fit, which are left out.
     complete : bool
@@ -78,13 +76,15 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
     """
 
     fit: Fit
-    draws: Floats
-    total_effects: Floats
     chi2_draws: Floats
     confidence: float
-    interval: Interval
     n_failed: int
     complete: bool
+
+    @property
+    def _resamples(self) -> Resamples:
+        assert self.fit.resamples is not None
+        return self.fit.resamples
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,9 +92,29 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
         return self.fit.graph.nodes
 
     @property
+    def draws(self) -> Floats:
+        """The parameters in each sample, in the order of ``fit.estimates()``."""
+        return self._resamples.draws
+
+    @property
+    def interval(self) -> Interval:
+        """Kind of the intervals."""
+        return self._resamples.interval
+
+    @property
     def n_bootstrap(self) -> int:
         """Number of bootstrap samples with a certified fit."""
         return len(self.draws)
+
+    @cached_property
+    def _effects(self) -> TotalEffects:
+        return self.fit.total_effects()
+
+    @property
+    def total_effects(self) -> Floats:
+        """Total effects in each sample, (samples, d, d); ``[i, j]`` is the effect of j on i."""
+        assert self._effects.resamples is not None
+        return self._effects.resamples.draws.reshape(-1, len(self.names), len(self.names))
 
     @property
     def bollen_stine_p_value(self) -> float:
@@ -120,46 +140,42 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
         ``estimate`` (on the data themselves), ``bias`` (mean over the samples minus the estimate),
         ``se`` (standard deviation over the samples), ``lower`` and ``upper`` (the interval).
         """
-        return tuple(self._parameter(s) for s in range(self.draws.shape[1]))
+        return self._estimates
 
-    def _parameter(self, s: int) -> Row:
-        kind, i, j = self.fit._parameters[s]
-        a, b = self.names[i], self.names[j]
-        edge = (b, "->", a) if kind == "B" else (a, "variance" if i == j else "<->", b)
-        return self._row(edge, float(self.fit._values()[s]), self.draws[:, s])
+    @cached_property
+    def _estimates(self) -> tuple[Row, ...]:
+        means = self.draws.mean(axis=0).tolist()
+        return tuple(
+            _row(row.edge, row, mean)
+            for row, mean in zip(self.fit.estimates(confidence=self.confidence), means, strict=True)
+        )
 
     def _at_edge(self, i: int, mark: Literal["->", "<->"], j: int) -> Row:
-        return self._parameter(self.fit._parameter_at(i, mark, j))
+        return self._estimates[self.fit._parameter_at(i, mark, j)]
 
     def variance(self, name: str) -> Row:
         """Return the row of the error variance of one variable."""
         i = node_index(name, self.names)
-        return self._parameter(self.fit._parameters.index(("Omega", i, i)))
+        return self._estimates[self.fit._parameters.index(("Omega", i, i))]
 
     def effect(self, *, of: str, on: str) -> Row:
         """Return the total effect of one variable on another; its mark is "on"."""
-        return self._effect(node_index(on, self.names), node_index(of, self.names))
-
-    def _effect(self, i: int, j: int) -> Row:
-        edge = (self.names[j], "on", self.names[i])
-        return self._row(edge, float(self.fit._effects[i, j]), self.total_effects[:, i, j])
+        return self._effect_rows([(node_index(on, self.names), node_index(of, self.names))])[0]
 
     def effects(self) -> tuple[Row, ...]:
         """Return the total effects of all variables on their descendants."""
-        E, d = self.fit._effects, range(len(self.names))
-        return tuple(self._effect(i, j) for j in d for i in d if i != j and E[i, j] != 0)
+        return self._effect_rows(effect_pairs(self.fit._effects != 0))
 
-    def _row(self, edge: tuple[str, str, str], estimate: float, draws: Floats) -> Row:
-        lower, upper = _interval(estimate, draws, self.confidence, self.interval)
-        return Row(
-            a=edge[0],
-            mark=edge[1],
-            b=edge[2],
-            estimate=estimate,
-            bias=float(draws.mean()) - estimate,
-            se=float(draws.std(ddof=1)),
-            lower=lower,
-            upper=upper,
+    def _effect_rows(self, pairs: Sequence[tuple[int, int]]) -> tuple[Row, ...]:
+        matrices = self._effects._matrices(self.confidence)
+        means = self.total_effects.mean(axis=0)
+        return tuple(
+            _row(
+                (self.names[j], "on", self.names[i]),
+                Row(**{name: float(matrix[i, j]) for name, matrix in matrices.items()}),
+                float(means[i, j]),
+            )
+            for i, j in pairs
         )
 
     def _content(self) -> Any:
@@ -182,12 +198,7 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
         numbers = ("estimate", "bias", "se", "lower", "upper")
         for what, rows in (("parameter", self.estimates()), ("total effect", effects)):
             cells = [
-                (
-                    f"var eps({quote(row.a)})"
-                    if row.mark == "variance"
-                    else f"{quote(row.a)} {row.mark} {quote(row.b)}",
-                    *(significant(row[name], 4) for name in numbers),
-                )
+                (edge_label(row.a, row.mark, row.b), *(significant(row[k], 4) for k in numbers))
                 for row in rows
             ]
             if cells:
@@ -201,6 +212,12 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
             )
         if self.n_failed:
             yield f"{count(self.n_failed, 'sample')} without a certified fit left out"
+
+
+def _row(edge: tuple[str, str, str], row: Row, mean: float) -> Row:
+    a, mark, b = edge
+    numbers = {name: row[name] for name in ("se", "lower", "upper")}
+    return Row(a=a, mark=mark, b=b, estimate=row.estimate, bias=mean - row.estimate, **numbers)
 
 
 @public
@@ -237,8 +254,6 @@ def bootstrap_fit(
     n_bootstrap : int
         Number of bootstrap samples. Both tails of an interval must hold a sample, so that 95 %
         requires at least 40.
-    interval : {"percentile", "bias-corrected"}
-        Kind of the intervals.
     bollen_stine : bool
         Also resample rows in which the model holds, for a p-value of chi-square.
 
@@ -270,7 +285,6 @@ def bootstrap_fit(
     True
     """
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
-    check_choice("interval", interval, ("percentile", "bias-corrected"))
     confidence = check_fraction("confidence", confidence)
     if not isinstance(bollen_stine, bool):
         raise BowfreeError(f"bollen_stine = {short_repr(bollen_stine)}: must be True or False")
@@ -291,28 +305,55 @@ def bootstrap_fit(
         means=means,
     )
     moments = context.read(data, options, bows=True)
-    _require_rows(moments)
+    with_rows = (
+        all(condition.deviations is not None for condition in moments.conditions)
+        if isinstance(moments, JointMoments)
+        else moments.sample is not None
+    )
+    if not with_rows:
+        raise DataError(
+            "the bootstrap needs the rows themselves, in every condition, and a covariance matrix "
+            "has none; pass the observations as `data`"
+        )
     if bollen_stine and not (isinstance(moments.sample, CompleteRows) and moments.plain):
         raise DataError("bollen_stine=True requires one table of complete rows without weights")
     fit = fit_sample(context.graph, moments, context.scoring_rule(), seconds=budget.seconds_left)
     warn_if_doubtful(fit.certificate)
     warn_if_learned(context, fit)
+    return resample_fit(fit, n_bootstrap, interval, budget, confidence, bollen_stine)
+
+
+def resample_fit(
+    fit: Fit,
+    n_bootstrap: int,
+    interval: Interval,
+    budget: Budget,
+    confidence: float = 0.95,
+    bollen_stine: bool = False,
+) -> BootstrapFit:
+    """Repeat a fit on bootstrap samples of its rows."""
+    check_choice("interval", interval, get_args(Interval))
     under_model = _rows_under_model(fit) if bollen_stine else None
     seeds = budget.generator().integers(0, 2**63, size=n_bootstrap).tolist()
     own = budget.for_task(0)
+    jackknife = _jackknife(fit) if interval == "bca" else None
 
     def gathered(done: list[_Sample | None]) -> BootstrapFit:
         finished = [one for one in done if one is not None]
-        certified = [one.fit for one in finished if one.fit is not None]
-        _check_certified(len(certified), len(finished))
+        certified = [one.values for one in finished if one.values is not None]
+        n_failed = len(finished) - len(certified)
+        if n_failed > len(certified) or not certified:
+            raise BowfreeError(
+                f"{n_failed} of {len(finished)} bootstrap samples have no certified fit: too few "
+                "rows for this graph, or too little time; use more rows or fewer edges, or raise "
+                "time_limit"
+            )
+        resamples = Resamples(np.array(certified), interval, jackknife)
         return BootstrapFit(
-            fit,
-            np.array([values for values, _ in certified]),
-            np.array([total_effect_matrix(B) for _, B in certified]),
+            replace(fit, se="bootstrap", resamples=resamples),
             np.array([one.chi2 for one in finished if not math.isnan(one.chi2)]),
             confidence,
-            interval,
-            len(finished) - len(certified),
+            n_failed,
             len(finished) == n_bootstrap,
         )
 
@@ -325,41 +366,47 @@ def bootstrap_fit(
     return result
 
 
-def resampled_parameters(fit: Fit, n_bootstrap: int, rng: np.random.Generator) -> Floats:
-    """Return the parameters in each bootstrap sample, for standard errors; shape (samples, q)."""
-    refits = [refit(fit, draw_rows(fit.moments, rng)) for _ in range(n_bootstrap)]
-    certified = [again._values() for again in refits if again is not None]
-    _check_certified(len(certified), n_bootstrap)
-    return np.array(certified)
-
-
-def draw_rows(moments: Moments, rng: np.random.Generator) -> Moments:
-    """Return the moments of as many rows, drawn with replacement; each condition by itself."""
+def take_rows(moments: Moments, choose: Callable[[int], npt.NDArray[np.int_]]) -> Moments:
+    """Return the moments of some rows; `choose` returns their numbers, in each condition."""
     if isinstance(moments, JointMoments):
-        sizes = [round(condition.n) for condition in moments.conditions]
-        return moments._of_rows([rng.integers(0, size, size=size) for size in sizes])
-    sample = moments.sample
-    assert sample is not None
-    S, rows = sample.redrawn(rng.integers(0, sample.n_rows, size=sample.n_rows))
-    return Moments._unchecked(moments.names, S, float(sample.n_rows), None, rows)
+        return moments._of_rows([choose(round(condition.n)) for condition in moments.conditions])
+    assert moments.sample is not None
+    S, rows = moments.sample.redrawn(choose(moments.sample.n_rows))
+    return Moments._unchecked(moments.names, S, float(rows.n_rows), None, rows)
 
 
 def refit(fit: Fit, moments: Moments, seconds: float | None = None) -> Fit | None:
     """Fit the graph of a fit to other moments; None if no maximum is certified."""
-    if not isinstance(moments, JointMoments):
-        check_definite(moments.names, moments.S, moments._n_distinct, fit.graph)
-    again = fit_moments(fit.graph, moments, fit.rule, seconds=seconds)
+    try:
+        if not isinstance(moments, JointMoments):
+            check_definite(moments.names, moments.S, moments.n, fit.graph)
+        again = fit_moments(fit.graph, moments, fit.rule, seconds=seconds)
+    except DataError:  # too few distinct rows
+        return None
     if fit.full_information:
         again = fit_cells(again)
     certified = again.converged and not again.diverging
     return again if certified or fit.method == "ricf" else None
 
 
+def _jackknife(fit: Fit) -> Floats:
+    """Return the parameters without one group of rows each; up to 500 rows are left out singly."""
+    groups = min(round(fit.n), _JACKKNIFE_GROUPS)
+
+    def without(k: int) -> Fit | None:
+        return refit(
+            fit, take_rows(fit.moments, lambda n: np.flatnonzero(np.arange(n) % groups != k))
+        )
+
+    parts = map(without, range(groups))
+    return np.array([part._values() for part in parts if part is not None])
+
+
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Results of one bootstrap sample: parameters, B, and chi-square under the model."""
+    """Results of one bootstrap sample: the parameters, and chi-square under the model."""
 
-    fit: tuple[Floats, Floats] | None
+    values: Floats | None
     chi2: float = math.nan
 
 
@@ -370,51 +417,26 @@ def _refit_sample(
     seed, budget = task
 
     def again(moments: Moments) -> Fit | None:
-        try:
-            drawn = draw_rows(moments, np.random.default_rng(seed))
-            return refit(fit, drawn, budget.seconds_left)
-        except DataError:  # too few distinct rows
-            return None
+        rng = np.random.default_rng(seed)
+        drawn = take_rows(moments, lambda n: rng.integers(0, n, size=n))
+        return refit(fit, drawn, budget.seconds_left)
 
     try:
         found = again(fit.moments)
         held = None if under_model is None else again(under_model)
     except TimeIsUp:
         return None
-    parameters = None if found is None else (found._values(), found.B)
-    return _Sample(parameters, math.nan if held is None else held.chi2)
-
-
-def _require_rows(moments: Moments) -> None:
-    rows = (
-        all(condition.deviations is not None for condition in moments.conditions)
-        if isinstance(moments, JointMoments)
-        else moments.sample is not None
+    return _Sample(
+        None if found is None else found._values(), math.nan if held is None else held.chi2
     )
-    if not rows:
-        raise DataError(
-            "the bootstrap needs the rows themselves, in every condition, and a covariance matrix "
-            "has none; pass the observations as `data`"
-        )
-
-
-def _check_certified(certified: int, finished: int) -> None:
-    if 2 * certified < finished or not certified:
-        raise BowfreeError(
-            f"{finished - certified} of {finished} bootstrap samples have no certified fit: too "
-            "few rows for this graph, or too little time; use more rows or fewer edges, or raise "
-            "time_limit"
-        )
 
 
 def _rows_under_model(fit: Fit) -> Moments:
     """Return the rows, transformed so that their covariance matrix is the fitted one."""
     sample = fit.moments.sample
     assert isinstance(sample, CompleteRows)
-    sd = np.sqrt(fit.S.diagonal())  # roots of correlation matrices do not depend on units
-    scale = np.outer(sd, sd)
-    turned = (sample.deviations / sd) @ _power(fit.S / scale, -0.5) @ _power(fit.Sigma / scale, 0.5)
-    rows, _ = CompleteRows.of(turned * sd)
+    turned = sample.deviations @ _power(fit.S, -0.5) @ _power(fit.Sigma, 0.5)
+    rows, _ = CompleteRows.of(turned)
     return Moments._unchecked(fit.graph.nodes, rows.covariance(), fit.n, None, rows)
 
 
@@ -422,18 +444,3 @@ def _power(C: Floats, power: float) -> Floats:
     eigenvalues, vectors = np.linalg.eigh(C)
     result: Floats = (vectors * eigenvalues**power) @ vectors.T
     return result
-
-
-def _interval(
-    estimate: float, draws: Floats, confidence: float, kind: Interval
-) -> tuple[float, float]:
-    levels = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
-    if kind == "bias-corrected":
-        from scipy.special import ndtr, ndtri
-
-        # At most all but half a sample, because an infinite shift would leave no interval.
-        edge = 0.5 / len(draws)
-        share = np.clip(np.mean(draws < estimate), edge, 1 - edge)
-        levels = ndtr(2 * ndtri(share) + ndtri(levels))
-    lower, upper = np.quantile(draws, levels)
-    return float(lower), float(upper)
