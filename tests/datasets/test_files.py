@@ -2,8 +2,10 @@
 
 import csv
 import gzip
+import importlib.util
 import io
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -294,12 +296,22 @@ def test_encodings(tmp_path):
 
 MIXED = FRAME.assign(y=[0.5, np.nan, 2.0], size=["small", None, "none"])
 SIZES = {"size": ["none", "small", "large"]}
+PYREADSTAT = {".sav": "write_sav", ".zsav": "write_sav", ".dta": "write_dta", ".xpt": "write_xport"}
+
+
+def write_statistics(ending, path, frame=MIXED, **options):
+    import pyreadstat
+
+    more = {"row_compress": True} if ending == ".zsav" else {}
+    getattr(pyreadstat, PYREADSTAT[ending])(frame, str(path), **more, **options)
+
+
 FORMATS = [
     (".csv", None, lambda path: MIXED.to_csv(path, index=False)),
     (".parquet", None, lambda path: pl.from_pandas(MIXED).write_parquet(path)),
     (".feather", None, lambda path: MIXED.to_feather(path)),
     (".dta", "pandas", lambda path: MIXED.fillna({"size": ""}).to_stata(path, write_index=False)),
-    (".sav", "pyreadstat", lambda path: __import__("pyreadstat").write_sav(MIXED, str(path))),
+    *((ending, "pyreadstat", partial(write_statistics, ending)) for ending in PYREADSTAT),
     (".xlsx", "openpyxl", lambda path: MIXED.to_excel(path, index=False)),
 ]
 
@@ -330,12 +342,42 @@ def test_formats(ending, library, write, tmp_path):
 def test_a_missing_library_is_named(ending, libraries, tmp_path, monkeypatch):
     monkeypatch.setattr("bowfree.datasets.files.find_spec", lambda name: None)
     (tmp_path / f"data{ending}").write_bytes(b"")
-    with pytest.raises(bf.errors.DataError, match=f"needs {' or '.join(libraries)}; run `pip"):
+    needs = rf"needs {' or '.join(libraries)}; run `pip install \"bowfree\[files\]\"`"
+    with pytest.raises(bf.errors.DataError, match=needs):
         read_table(tmp_path / f"data{ending}")
 
 
-def test_workbooks(tmp_path):
+@pytest.mark.parametrize("library", ["pyreadstat", "pandas"])
+def test_value_labels_and_special_missing_values(library, tmp_path, monkeypatch):
+    """Labels of answers are ignored, missing values of Stata and SPSS are missing; dates are named."""
+    pytest.importorskip("pyreadstat")
+    use_only(library, monkeypatch)
+    answers = pd.DataFrame({"q1": [1.0, 2.0, 9.0], "day": pd.to_datetime(["2020-01-01"] * 3)})
+    path, labels = tmp_path / "data.dta", {"q1": {1: "no", 2: "yes"}}
+    write_statistics(".dta", path, answers, variable_value_labels=labels)
+    assert read_table(path, columns=["q1"])["q1"].tolist() == [1, 2, 9]
+    with pytest.raises(bf.errors.DataError, match=r"column 'day': .* in row 1, .* not a number"):
+        read_table(path)
+    if library == "pyreadstat":
+        write_statistics(".sav", tmp_path / "data.sav", answers, missing_ranges={"q1": [9]})
+        np.testing.assert_array_equal(
+            read_table(tmp_path / "data.sav", drop=["day"])["q1"], [1, 2, np.nan]
+        )
+
+
+def use_only(library, monkeypatch):
+    """Pretend that no other library for files is installed."""
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "bowfree.datasets.files.find_spec", lambda name: found(name) if name == library else None
+    )
+
+
+@pytest.mark.parametrize("library", ["fastexcel", "openpyxl"])
+def test_workbooks(library, tmp_path, monkeypatch):
+    pytest.importorskip(library)
     openpyxl = pytest.importorskip("openpyxl")
+    use_only(library, monkeypatch)
     book, path = openpyxl.Workbook(), tmp_path / "data.xlsx"
     for row in ([None, "x", "y"], ["anna", 1, 2.5], [None, None, None], ["berta", "NA", "red"]):
         book.active.append(row)

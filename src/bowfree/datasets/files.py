@@ -7,7 +7,8 @@ Extension              Reader
 .parquet               polars
 .feather .arrow        polars
 .xlsx (Excel)          polars with fastexcel or openpyxl
-.sav (SPSS)            pyreadstat
+.sav .zsav (SPSS)      pyreadstat
+.sas7bdat .xpt (SAS)   pyreadstat
 .dta (Stata)           pyreadstat or pandas
 =====================  ================================================================
 """
@@ -59,9 +60,10 @@ def read_table(
     ----------
     path : str or Path
         A text file (``.csv``, ``.tsv``, ``.txt``, ``.dat``; also ``.gz`` and ``.zst``), or
-        ``.parquet``, ``.feather``, ``.arrow``, ``.xlsx``, ``.sav``, ``.dta``. The first line of a
-        text file has the names of the columns. A first column without a name is taken for row names
-        and dropped.
+        ``.parquet``, ``.feather``, ``.arrow``, ``.xlsx``, ``.sav``, ``.zsav``, ``.dta``,
+        ``.sas7bdat``, ``.xpt`` (the last six need ``pip install "bowfree[files]"``). The first line
+        of a text file has the names of the columns. A first column without a name is taken for row
+        names and dropped.
     columns : sequence of str, optional
         The columns to read, in this order; others need not be numbers. By default all.
     drop : sequence of str
@@ -228,7 +230,7 @@ def _open(path: Path, options: ReadOptions) -> TextTable | FrameTable:
     if not found:
         raise DataError(
             f"{path.name}: reading {kind} needs {' or '.join(libraries)}; run `pip install "
-            f"{libraries[0]}`, or save the table as .csv"
+            '"bowfree[files]"`, or save the table as .csv'
         )
     with _library_errors(path):
         return FrameTable(read(path, options, found[0]), path, options)
@@ -314,7 +316,7 @@ def _selected(lazy: pl.LazyFrame, options: ReadOptions) -> pl.LazyFrame:
 
 
 def _read_statistics(path: Path, options: ReadOptions, library: str) -> pl.DataFrame:
-    """Read a file of SPSS or Stata; value labels are ignored."""
+    """Read a file of SPSS, SAS or Stata; value labels are ignored."""
     import polars as pl
 
     if library == "pandas":
@@ -324,7 +326,8 @@ def _read_statistics(path: Path, options: ReadOptions, library: str) -> pl.DataF
         return pl.DataFrame({name: stata[name].to_list() for name in stata}, strict=False)
     import pyreadstat
 
-    read = pyreadstat.read_sav if _kind(path) == ".sav" else pyreadstat.read_dta
+    kind = {".zsav": "sav", ".xpt": "xport"}.get(_kind(path), _kind(path)[1:])
+    read = getattr(pyreadstat, f"read_{kind}")
     return pl.DataFrame(read(str(path), output_format="dict")[0], strict=False)
 
 
@@ -366,6 +369,9 @@ _READERS: dict[str, tuple[tuple[str, ...], _Reader]] = {
     ".arrow": (("polars",), _read_polars),
     ".xlsx": (("fastexcel", "openpyxl"), _read_excel),
     ".sav": (("pyreadstat",), _read_statistics),
+    ".zsav": (("pyreadstat",), _read_statistics),
+    ".sas7bdat": (("pyreadstat",), _read_statistics),
+    ".xpt": (("pyreadstat",), _read_statistics),
     ".dta": (("pyreadstat", "pandas"), _read_statistics),
 }
 

@@ -74,7 +74,8 @@ def _decompress(path: Path) -> bytes:
             found = gzip.GzipFile(fileobj=io.BytesIO(content)).read(largest + 1)
     except ImportError:
         raise DataError(
-            f"{path.name}: reading .zst needs zstandard or pyarrow; run `pip install zstandard`"
+            f"{path.name}: reading .zst needs zstandard or pyarrow; run `pip install "
+            '"bowfree[files]"`'
         ) from None
     except Exception as error:  # of one of these libraries
         raise DataError(f"{path.name} cannot be decompressed ({error}); is it complete?") from None
