@@ -48,6 +48,8 @@ std::vector<std::pair<int, Run>> Search::collect(double seconds) {
 bool Search::busy() {
     bool left = false;
     const bool working = workers_.working();
+    // A task may have failed since the last call of `collect`.
+    if (!working) workers_.rethrow_failure();
     workers_.update([&] { left = !finished_.empty(); });
     return working || left;
 }

@@ -62,7 +62,7 @@ class CheckpointError(BowfreeError):
 
 
 class TimeIsUp(BowfreeError):
-    """A time limit that passed before there was a result to return."""
+    """The time limit was reached before there was a result."""
 
 
 class WorkersLost(BowfreeError):

@@ -163,7 +163,7 @@ def test_an_interrupted_bootstrap_prints_its_results(plants, monkeypatch, more):
 
         yield show
 
-    monkeypatch.setattr("bowfree.cli.data_commands.progress_bar", watch)
+    monkeypatch.setattr("bowfree.cli.work.progress_bar", watch)
     words = ("bootstrap", plants, "--resamples", 40, "--restarts", 1, *more)
     out = run(*words, code=1).stdout
     assert "NOT COMPLETE: ended after 3 of 40 " in out

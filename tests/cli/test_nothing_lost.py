@@ -146,7 +146,7 @@ def test_ctrl_c_in_effects_prints_the_average_so_far(plants, monkeypatch):
 
         yield show
 
-    monkeypatch.setattr("bowfree.cli.data_commands.progress_bar", press)
+    monkeypatch.setattr("bowfree.cli.work.progress_bar", press)
     done = CliRunner().invoke(main, ["effects", str(plants)])
     assert done.exit_code == 1
     assert "NOT COMPLETE" in done.stdout

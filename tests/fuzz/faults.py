@@ -313,8 +313,8 @@ def every_worker(every: int = 1) -> tuple[int, list[str]]:
             except bf.errors.WorkersLost as lost:
                 size = {"search": "runs", "chains": "scores"}.get(name)
                 if lost.result is None:
-                    # Too few for a result: the chains have no samples before the burn-in is over.
-                    enough = {"search": 1, "chains": 9}.get(name, 2)
+                    # Too few for a result: samples of every chain are needed, after the burn-in.
+                    enough = {"search": 1, "chains": whole.number}.get(name, 2)
                     if len(done) >= enough:
                         defects.append(f"{name}: nothing left of {len(done)} tasks")
                 elif size == "runs" and len(lost.result.runs) != len(done):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,7 +15,6 @@ from bowfree.cli.terminal import (
     echo,
     naming,
     print_json,
-    progress_bar,
     say,
     show,
     show_or_json,
@@ -217,23 +215,12 @@ def effects(
         arguments = read_source(given).arguments()
         warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
         work = Work.begin()
-        with progress_bar("searching") as progress:
-            result = work.run(
-                "the search",
-                partial(bf.greedy_search, progress=progress),
-                **arguments,
-                **budget,
-                required=True,
-            )
+        result = work.run(
+            "the search", bf.greedy_search, **arguments, **budget, required=True, bar="searching"
+        )
         chains = {"steps": steps, "max_steps": max_steps}
         budget |= {name: value for name, value in chains.items() if value is not None}
-        with progress_bar("averaging") as progress:
-            found = work.run(
-                "averaged effects",
-                partial(bf.averaged_effects, progress=progress),
-                result,
-                **budget,
-            )
+        found = work.run("averaged effects", bf.averaged_effects, result, **budget, bar="averaging")
         # What is finished, if it is the search only.
         work.output(show_or_json, result if found is None else found, as_json)
         work.end()
@@ -302,17 +289,14 @@ def bootstrap(
         data = bf.moments(data, means=arguments["means"])
     if "shrinkage" in arguments:
         search["shrinkage"] = arguments["shrinkage"]
-    function: Any = partial(bf.bootstrap, n_resamples=resamples, confidence=confidence)
+    function, options = bf.bootstrap, {"n_resamples": resamples, "confidence": confidence}
     if max_false is not None:
-        function = partial(bf.stability_selection, n_halves=resamples, max_false=max_false)
-    work = Work.begin()
-    with progress_bar("searching") as progress:
-        found = work.run(
-            "the resamples",
-            partial(function, data, progress=progress),
-            **search,
-            **budget,
-            required=True,
+        function, options = (
+            bf.stability_selection,
+            {"n_halves": resamples, "max_false": max_false},
         )
+    work = Work.begin()
+    options |= search | budget
+    found = work.run("the search", function, data, **options, required=True, bar="searching")
     work.output(show_or_json, found, as_json)
     work.end()

@@ -7,7 +7,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import click
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
-from bowfree.cli.terminal import echo, print_json, progress_bar, say, show
+from bowfree.cli.terminal import echo, print_json, say, show
 from bowfree.cli.work import Work
 from bowfree.errors import DataWarning
 from bowfree.formats.text_formats import FORMATS, write
@@ -91,16 +90,8 @@ def learn(
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
     rows = None if source.conditions is not None else arguments.get("data")
     work = Work.begin()
-    with progress_bar("searching") as progress:
-        result = work.run(
-            "the search",
-            partial(bf.greedy_search, progress=progress),
-            **arguments,
-            **search,
-            **budget,
-            holdout=holdout,
-            required=True,
-        )
+    arguments |= search | budget | {"holdout": holdout}
+    result = work.run("the search", bf.greedy_search, **arguments, required=True, bar="searching")
     if not result.complete:
         say("Warning: the search ended early; a longer one may find a better graph")
     found, written = _Findings(result, rows), set()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.cli import options as opt
-from bowfree.cli.terminal import echo, progress_bar, say
+from bowfree.cli.terminal import echo, say
 from bowfree.cli.work import Work
 from bowfree.errors import BowfreeError
 
@@ -29,8 +29,7 @@ def demo(out: Path | None) -> None:
 
     folder = free_folder(Path("bowfree-demo")) if out is None else out
     work = Work.begin()
-    with progress_bar("searching") as progress:
-        report = work.run("the demo", run_demo, folder, progress=progress, required=True)
+    report = work.run("the demo", run_demo, folder, required=True, bar="searching")
     work.output(echo, report.text)
     for name, content in report.contents.items():
         work.save(folder / name, partial(str, content))

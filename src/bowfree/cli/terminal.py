@@ -36,7 +36,7 @@ _SAME_NAME = (
     "cov n ddof columns drop na separator decimal encoding sheet missing ordinal correlation "
     "weights shrinkage conditions targets kind means max_in_degree max_district max_edges "
     "knowledge strategy restarts steps max_steps penalty smallest_effect holdout "
-    "confidence max_false limit time_limit se test interval baseline fixed_x"
+    "confidence max_false limit time_limit method se test interval baseline fixed_x"
 )
 OPTIONS = {name: "--" + name.replace("_", "-") for name in _SAME_NAME.split()} | {
     "data": "DATA",
@@ -61,7 +61,7 @@ _PHRASES = {
 # `name`, "name must be" at the start, name='word', name=1 or name = 1
 _DROP = re.compile(r"data\.drop\(columns=(\[.*?\])\)")
 _PARAMETER = re.compile(
-    r"""`([a-z_]+)`|^([a-z_]+)(?=\ must\ )
+    r"""`([a-z_]+)`|(?:^|(?<=:\ ))([a-z_]+)(?=\ must\ )
     |(?<![\w.])([a-z_]{2,})\ ?=\ ?(?:'([^']*)'|"([^"]*)"|(?=\d|nan|inf))""",
     re.VERBOSE,
 )
@@ -82,8 +82,12 @@ def in_options(text: str) -> str:
         name = OPTIONS.get(quoted or first or assigned)
         if name is None:
             return found[0]
+        if name in ("--se", "--test") and command != "fit":
+            name = f"`bowfree fit` {name}"
         return f"{name} {values[0] or values[1] or ''}" if assigned else name
 
+    context = click.get_current_context(silent=True)
+    command = "fit" if context is None else context.info_name
     for phrase, replacement in _PHRASES.items():
         text = text.replace(phrase, replacement)
     with suppress(ValueError, SyntaxError):  # a name may contain anything

@@ -25,7 +25,7 @@ from typing import Any
 
 import click
 
-from bowfree.cli.terminal import describe_error, say
+from bowfree.cli.terminal import describe_error, progress_bar, say
 from bowfree.errors import WorkersLost, WorkInterrupted
 from bowfree.text_reading import join_names, replace_file
 
@@ -83,16 +83,21 @@ class Work:
         required: bool = False,
         strict: bool = False,
         short: bool = False,
+        bar: str = "",
         **settings: Any,
     ) -> Any:
         """Return the result of a computation; a partial one, or None, after a signal or an error.
 
         After a signal, only `short` computations are run. Without a result that is `required`, the
-        command ends; with `strict`, after an error only.
+        command ends; with `strict`, after an error only. On a terminal, a progress `bar` has this
+        label.
         """
         result = None
         try:
-            if short or not self.interrupted:
+            if bar and not self.interrupted:
+                with progress_bar(bar) as progress:
+                    result = _compute(function, arguments, settings | {"progress": progress})
+            elif short or not self.interrupted:
                 result = _compute(function, arguments, settings)
         except KeyboardInterrupt as stop:
             self.interrupted = True

@@ -259,8 +259,8 @@ def sample_structures(
     found = outcome.samples
     if found is None:
         raise outcome.interruption or TimeIsUp(
-            f"time_limit = {budget.time_limit:g}: time was up before every chain had 4 samples; "
-            "raise it, or lower `steps` or `burn_in`"
+            "the time limit was reached before every chain had 4 samples; raise `time_limit`, or "
+            "lower `steps`"
         )
     pool = chains.pool()
     result = StructureSamples(

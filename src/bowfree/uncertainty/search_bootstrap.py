@@ -273,7 +273,7 @@ def bootstrap(
     if check_count("n_resamples", n_resamples, 1) < needed:
         raise BowfreeError(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}, which "
-            f"need at least {needed}; raise n_resamples or lower confidence"
+            f"need at least {needed}; raise `n_resamples` or lower `confidence`"
         )
     check_count("limit", limit, 1)
     search = RepeatedSearch.of(
