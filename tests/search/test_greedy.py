@@ -467,3 +467,11 @@ def test_errors_about_large_graphs_are_short():
         with pytest.raises(bf.errors.GraphError, match="start graph") as caught:
             bf.greedy_search(cov=np.eye(60), n=99, starts=[start], **limits)
         assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(("ratio", "penalty", "hint"), [(2, 1, True), (5, 1, False), (2, 5, False)])
+def test_few_rows_are_hinted_at(ratio, penalty, hint):
+    """With few observations per variable, the paper's penalty admits many false edges."""
+    rows = np.random.default_rng(1).standard_normal((ratio * 12, 12))
+    result = bf.greedy_search(rows, penalty=penalty, restarts=1, rng=1)
+    assert any("ebic" in note for note in result.notes) == hint
