@@ -5,3 +5,7 @@ from .adjustment import instruments as instruments
 from .bounds_result import EffectBounds as EffectBounds
 from .design_result import Design as Design
 from .intervention import Intervention as Intervention
+from .mediation import PathEffectBounds as PathEffectBounds
+from .mediation import PathEffects as PathEffects
+from .mediation import path_effect_bounds as path_effect_bounds
+from .mediation import path_effects as path_effects

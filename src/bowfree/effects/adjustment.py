@@ -243,7 +243,7 @@ def adjustment_sets(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> 
     (2018).
     """
     check_count("limit", limit, 1)
-    graphs, n_graphs, all_graphs = _graphs(graph, of)
+    graphs, n_graphs, all_graphs = class_graphs(graph, of)
     complete = True
     questions = [_Question(each, of, on) for each in graphs]
     first, optimal = questions[0], {question.optimal() for question in questions}
@@ -298,7 +298,7 @@ def instruments(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> Inst
     z           w
     """
     check_count("limit", limit, 1)
-    graphs, n_graphs, all_graphs = _graphs(graph, of)
+    graphs, n_graphs, all_graphs = class_graphs(graph, of)
     complete = True
     questions = [_Question(each, of, on) for each in graphs]
     first, allowed = questions[0], _allowed(questions)
@@ -363,7 +363,9 @@ def _is_instrument(z: int, question: _Question, given: tuple[str, ...]) -> bool:
     )
 
 
-def _graphs(given: GraphLike, of: str) -> tuple[list[MixedGraph], int, bool]:
+def class_graphs(
+    given: GraphLike, of: str, limit: int = MAX_MEMBERS
+) -> tuple[list[MixedGraph], int, bool]:
     """Return the graph, or the members of a class; the size of the class; whether these are all.
 
     Members that differ in other components than that of the exposure are left out.
@@ -379,7 +381,7 @@ def _graphs(given: GraphLike, of: str) -> tuple[list[MixedGraph], int, bool]:
         own, options = np.array(marks_of(graph, pairs), dtype=np.uint8), count_options(factors)
         empty = [0] * len(graph)
         graphs = []
-        for batch in member_batches(edges, own, factors, min(options, MAX_MEMBERS)):
+        for batch in member_batches(edges, own, factors, min(options, limit)):
             for marks in batch.tolist():
                 parents, spouses = empty.copy(), empty.copy()
                 for (i, j), mark in zip(pairs, marks, strict=True):
@@ -390,7 +392,7 @@ def _graphs(given: GraphLike, of: str) -> tuple[list[MixedGraph], int, bool]:
                         tail, head = (i, j) if mark == FORWARD else (j, i)
                         parents[head] |= 1 << tail
                 graphs.append(graph._with(parents, spouses))
-        return graphs, given.size, given.complete and options <= MAX_MEMBERS
+        return graphs, given.size, given.complete and options <= limit
     return [graph], given.size, True  # the exposure has no edges
 
 

@@ -1,0 +1,460 @@
+"""Direct, indirect and path-specific effects: :func:`bowfree.effects.path_effects`.
+
+The total effect of x on y is a sum over the directed paths from x to y, each with the product of
+its coefficients. The effect *through* some variables is the sum over the paths that visit all of
+them, and the direct effect is the edge x -> y alone. In matrices: ``T = (I - B)^-1``, without the
+rows and columns of variables that the paths must avoid, and the effect through m is
+``T[m, x] T[y, m]``. Its derivative by ``B[i, j]`` follows from ``dT[b, a] = T[b, i] T[j, a]``, which
+gives standard errors by the delta method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from bowfree.data.covariance import total_effect_matrix
+from bowfree.data.options import DataOptions
+from bowfree.effects.adjustment import class_graphs
+from bowfree.effects.bounds import _regular_moments, read_moments
+from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.classes import equivalence_class
+from bowfree.errors import BowfreeError, GraphError
+from bowfree.graph.graph_like import GraphLike
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
+from bowfree.model.context import context_of
+from bowfree.model.fit_result import Fit
+from bowfree.model.fitting import fit_moments
+from bowfree.model.inference import normal_quantile, wald
+from bowfree.model.linear_sem import LinearSEM
+from bowfree.model.resampling import BootstrapFit, _interval
+from bowfree.parameters import public
+from bowfree.results.display import MOST_ROWS, Table, p_cell, significant
+from bowfree.results.rows import Row, RowTable
+from bowfree.results.serialization import ToDict
+from bowfree.text_reading import short_repr
+from bowfree.validation import check_count, check_fraction
+
+Floats = npt.NDArray[np.float64]
+Effect = Callable[[Floats], tuple[float, Floats]]
+"""Returns an effect and its derivatives by the entries of B."""
+
+
+@dataclass(frozen=True, repr=False)
+class PathEffects(RowTable, ToDict):
+    """Effects along the paths from one variable to another; returned by :func:`path_effects`.
+
+    Attributes
+    ----------
+    of, on : str
+        Cause and outcome.
+    rows : tuple of Row
+        ``effect`` ("total", "direct", "indirect", "through m", or a path), ``estimate``, ``se``,
+        ``z``, ``p_value``, ``lower``, ``upper`` and ``share``, the part of the total effect. The
+        interval is that of the delta method, or of the bootstrap samples. NaN where no path exists,
+        so that the effect is zero by the graph.
+    confidence : float
+        Level of the intervals.
+    """
+
+    of: str
+    on: str
+    rows: tuple[Row, ...]
+    confidence: float
+    _columns: ClassVar = (
+        "effect", "estimate", "se", "z", "p_value", "lower", "upper", "share"
+    )  # fmt: skip
+
+    def effect(self, name: str) -> Row:
+        """Return the row of one effect, such as "indirect" or "through m".
+
+        Raises
+        ------
+        BowfreeError
+            If there is no such effect.
+        """
+        return _find(self.rows, name)
+
+    def _content(self) -> Any:
+        return {
+            "of": self.of,
+            "on": self.on,
+            "confidence": self.confidence,
+            "effects": self.rows,
+        }
+
+    def _headline(self) -> str:
+        first = self.rows[0]
+        return (
+            f"effect of {quote(self.of)} on {quote(self.on)}: {significant(first.estimate)}, "
+            f"{len(self.rows)} rows"
+        )
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield f"effects of {quote(self.of)} on {quote(self.on)}"
+        level = f"{100 * self.confidence:g} %"
+        heading = ("effect", "estimate", "s.e.", "p", f"{level} lower", f"{level} upper", "share")
+        rows = [
+            (
+                row.effect,
+                *map(significant, (row.estimate, row.se)),
+                p_cell(row.p_value),
+                *map(significant, (row.lower, row.upper)),
+                "" if row.share != row.share else f"{100 * row.share:.0f} %",
+            )
+            for row in self.rows
+        ]
+        yield Table(heading, rows, left=(0,), most=MOST_ROWS, rest="more: to_frame() has all")
+
+
+@dataclass(frozen=True, repr=False)
+class PathEffectBounds(RowTable, ToDict):
+    """Bounds of path effects over an equivalence class; see :func:`path_effect_bounds`.
+
+    Attributes
+    ----------
+    of, on : str
+        Cause and outcome.
+    rows : tuple of Row
+        ``effect``, ``lower`` and ``upper`` over the members, and ``nonzero``, the fraction of
+        members in which a path exists.
+    n_members : int
+        Number of members that differ near the cause.
+    complete : bool
+        Whether all of them were fitted.
+    """
+
+    of: str
+    on: str
+    rows: tuple[Row, ...]
+    n_members: int
+    complete: bool
+    _columns: ClassVar = ("effect", "lower", "upper", "nonzero")
+
+    def effect(self, name: str) -> Row:
+        """Return the row of one effect, such as "indirect" or "through m"."""
+        return _find(self.rows, name)
+
+    def _content(self) -> Any:
+        return {
+            "of": self.of,
+            "on": self.on,
+            "effects": self.rows,
+            "n_members": self.n_members,
+            "complete": self.complete,
+        }
+
+    def _headline(self) -> str:
+        first = self.rows[0]
+        ends = f"{significant(first.lower)} to {significant(first.upper)}"
+        return f"effect of {quote(self.of)} on {quote(self.on)}: {ends}"
+
+    def _sections(self) -> Iterator[str | Table]:
+        some = "" if self.complete else f"the first {self.n_members:,} "
+        yield f"effects of {quote(self.of)} on {quote(self.on)} over {some}equivalent graphs"
+        rows = [
+            (
+                row.effect,
+                significant(row.lower),
+                significant(row.upper),
+                f"{100 * row.nonzero:.0f} %",
+            )
+            for row in self.rows
+        ]
+        yield Table(("effect", "lower", "upper", "path exists in"), rows, left=(0,))
+
+
+def _find(rows: tuple[Row, ...], name: str) -> Row:
+    for row in rows:
+        if row.effect == name:
+            return row
+    known = ", ".join(row.effect for row in rows)
+    raise BowfreeError(f"there is no effect {short_repr(name)}; there are: {known}")
+
+
+@public
+def path_effects(
+    model: Fit | BootstrapFit | LinearSEM,
+    *,
+    of: str,
+    on: str,
+    through: str | Iterable[str] = (),
+    avoiding: str | Iterable[str] = (),
+    confidence: float = 0.95,
+    max_paths: int = 20,
+) -> PathEffects:
+    """Return direct, indirect and path-specific effects with standard errors.
+
+    Parameters
+    ----------
+    model : Fit, BootstrapFit or LinearSEM
+        A fit has delta-method standard errors of the kind of its ``se=``, a
+        :func:`bowfree.bootstrap_fit` bootstrap standard errors and intervals, which do not
+        assume that a product of coefficients is normal. A model with known parameters has none.
+    of, on : str
+        Cause and outcome.
+    through : str or iterable of str
+        Mediators: add the effect along the paths that visit all of them.
+    avoiding : str or iterable of str
+        Leave out the paths that visit any of these in the effect `through`.
+    confidence : float
+        Level of the intervals. A `BootstrapFit` has its own.
+    max_paths : int
+        List single paths if there are at most this many; 0 lists none.
+
+    Returns
+    -------
+    PathEffects
+        The total effect, the direct effect (the edge), the indirect effect (the rest), the one
+        `through` mediators or `avoiding` variables, and single paths.
+
+    Raises
+    ------
+    GraphError
+        If a name is unknown or mentioned twice.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> cov = [[1.0, 0.5, 0.5], [0.5, 1.0, 0.6], [0.5, 0.6, 1.0]]
+    >>> fit = bf.fit(bf.parse("x -> m -> y <- x"), cov=cov, n=400, ddof=0)
+    >>> print(bf.effects.path_effects(fit, of="x", on="y"))
+    effects of x on y
+    effect       estimate    s.e.         p  95 % lower  95 % upper  share
+    total           0.500  0.0433  < 0.0001       0.415       0.585  100 %
+    direct          0.267  0.0442  < 0.0001       0.180       0.353   53 %
+    indirect        0.233  0.0300  < 0.0001       0.175       0.292   47 %
+    x -> m -> y     0.233  0.0300  < 0.0001       0.175       0.292   47 %
+
+    References
+    ----------
+    M. Sobel, Asymptotic confidence intervals for indirect effects in structural equation models,
+    Sociological Methodology 13 (1982).
+    """
+    level = check_fraction("confidence", confidence)
+    check_count("max_paths", max_paths, 0)
+    if not isinstance(model, Fit | BootstrapFit | LinearSEM):
+        raise BowfreeError(
+            f"model is {short_repr(model)}: pass a fit, a bootstrap_fit or a LinearSEM; "
+            "path_effect_bounds takes an equivalence class"
+        )
+    fit = model.fit if isinstance(model, BootstrapFit) else model
+    graph = fit.graph
+    effects = _effects(graph, of, on, through, avoiding)
+    if max_paths > 0:
+        paths = list(islice(graph.directed_paths(of, on), max_paths + 1))
+        if len(paths) <= max_paths:
+            effects |= {str(path): _along(graph, path.nodes) for path in paths if path.length > 1}
+    found = {name: effect(fit.B) for name, effect in effects.items()}
+    draws = _draws(model, effects) if isinstance(model, BootstrapFit) else {}
+    variances = _variances(fit, found) if isinstance(fit, Fit) else {}
+    total = found["total"][0]
+    rows = []
+    for name, (estimate, gradient) in found.items():
+        se = lower = upper = np.nan
+        if gradient.any() and draws:
+            assert isinstance(model, BootstrapFit)
+            level, se = model.confidence, float(draws[name].std(ddof=1))
+            lower, upper = _interval(estimate, draws[name], level, model.interval)
+        elif gradient.any() and variances:
+            se = float(np.sqrt(max(variances[name], 0.0)))
+            half = normal_quantile(level) * se
+            lower, upper = estimate - half, estimate + half
+        z, p_value = wald(np.array(estimate), np.array(se))
+        share = estimate / total if total else np.nan
+        rows.append(
+            Row(
+                effect=name,
+                estimate=estimate,
+                se=se,
+                z=float(z),
+                p_value=float(p_value),
+                lower=lower,
+                upper=upper,
+                share=share,
+            )
+        )
+    return PathEffects(of, on, tuple(rows), level)
+
+
+@public
+def path_effect_bounds(
+    graphs: EquivalenceClass | GraphLike,
+    data: Any = None,
+    *,
+    of: str,
+    on: str,
+    through: str | Iterable[str] = (),
+    avoiding: str | Iterable[str] = (),
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    limit: int = 1000,
+) -> PathEffectBounds:
+    """Bound direct, indirect and path-specific effects over an equivalence class.
+
+    Parameters
+    ----------
+    graphs : EquivalenceClass, graph, or a result that has a graph
+        The class, or a graph whose class is computed. A search result, and a class made from one,
+        bring their data.
+    of, on, through, avoiding
+        As for :func:`path_effects`.
+    limit : int
+        Largest number of members to fit.
+
+    Returns
+    -------
+    PathEffectBounds
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> S = [[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]]
+    >>> members = bf.equivalence_class(bf.parse("x -> m -> y"))
+    >>> bounds = bf.effects.path_effect_bounds(members, cov=S, n=1000, of="x", on="y", through="m")
+    >>> row = bounds.effect("through m")
+    >>> round(row.lower, 3), round(row.upper, 3), row.nonzero
+    (0.0, 0.2, 0.2)
+    """
+    check_count("limit", limit, 1)
+    members = graphs if isinstance(graphs, EquivalenceClass) else equivalence_class(graphs)
+    if data is None and cov is None:
+        data = context_of(members).moments
+    moments = read_moments(members.graph, data, DataOptions(cov, n, ddof))
+    moments = _regular_moments(moments, members.graph)
+    own, _, complete = class_graphs(members, of, limit)
+    names = list(_effects(own[0], of, on, through, avoiding))
+    values = np.empty((len(own), len(names)))
+    exists = np.zeros((len(own), len(names)), dtype=bool)
+    for k, graph in enumerate(own):
+        B = fit_moments(graph, moments).B
+        for s, effect in enumerate(_effects(graph, of, on, through, avoiding).values()):
+            values[k, s], gradient = effect(B)
+            exists[k, s] = gradient.any()
+    rows = [
+        Row(
+            effect=name,
+            lower=float(values[:, s].min()),
+            upper=float(values[:, s].max()),
+            nonzero=float(exists[:, s].mean()),
+        )
+        for s, name in enumerate(names)
+    ]
+    return PathEffectBounds(of, on, tuple(rows), len(own), complete)
+
+
+def _effects(
+    graph: MixedGraph,
+    of: str,
+    on: str,
+    through: str | Iterable[str],
+    avoiding: str | Iterable[str],
+) -> dict[str, Effect]:
+    """Return the effects by name."""
+    graph.check_acyclic()
+    via, without = graph._mask(through), graph._mask(avoiding)
+    ends = graph._mask([of, on])
+    repeated = (via & without) | ((via | without) & ends)
+    if of == on or repeated:
+        names = [of] if of == on else sorted(graph._names(repeated))
+        raise GraphError(
+            f"{', '.join(map(quote, names))} in more than one of of, on, through and avoiding"
+        )
+    order = [name for name in graph.topological_order() if via >> graph._node(name) & 1]
+    edge = f"{quote(of)} -> {quote(on)}"
+    effects: dict[str, Effect] = {
+        "total": _through(graph, (of, on), ()),
+        "direct": _along(graph, (of, on)),
+        "indirect": _through(graph.remove(edge) if graph.has_edge(edge) else graph, (of, on), ()),
+    }
+    if via or without:
+        left_out = [name for name in graph.nodes if without >> graph._node(name) & 1]
+        name = " ".join(
+            f"{word} {', '.join(map(quote, names))}"
+            for word, names in (("through", order), ("avoiding", left_out))
+            if names
+        )
+        effects[name] = _through(graph, (of, *order, on), tuple(left_out))
+    return effects
+
+
+def _through(graph: MixedGraph, visited: tuple[str, ...], left_out: tuple[str, ...]) -> Effect:
+    """Return the effect along the paths that visit these nodes, in topological order."""
+    steps = [graph._node(name) for name in visited]
+    without = [graph._node(name) for name in left_out]
+    support = _support(graph, without)
+
+    def effect(B: Floats) -> tuple[float, Floats]:
+        T = total_effect_matrix(np.where(support, B, 0.0))
+        parts = [float(T[b, a]) for a, b in pairwise(steps)]
+        gradient = np.zeros(B.shape)
+        # Without a directed path every derivative is zero.
+        reach = _reach(support)
+        if all(reach[b, a] for a, b in pairwise(steps)):
+            for k, (a, b) in enumerate(pairwise(steps)):
+                others = float(np.prod(parts[:k] + parts[k + 1 :]))
+                gradient += others * np.where(support, np.outer(T[b], T[:, a]), 0.0)
+            return float(np.prod(parts)), gradient
+        return 0.0, gradient
+
+    return effect
+
+
+def _along(graph: MixedGraph, nodes: tuple[str, ...]) -> Effect:
+    """Return the effect along one path; it is zero if an edge is missing."""
+    steps = [(graph._node(b), graph._node(a)) for a, b in pairwise(nodes)]
+    exists = all(graph._parents[b] >> a & 1 for b, a in steps)
+
+    def effect(B: Floats) -> tuple[float, Floats]:
+        gradient = np.zeros(B.shape)
+        if not exists:
+            return 0.0, gradient
+        values = [float(B[entry]) for entry in steps]
+        for k, entry in enumerate(steps):
+            gradient[entry] = np.prod(values[:k] + values[k + 1 :])
+        return float(np.prod(values)), gradient
+
+    return effect
+
+
+def _support(graph: MixedGraph, without: list[int]) -> npt.NDArray[np.bool_]:
+    """Return which entries of B belong to edges between nodes that paths may visit."""
+    support = np.zeros((len(graph), len(graph)), dtype=bool)
+    for a, b in graph.directed:
+        support[graph._node(b), graph._node(a)] = True
+    support[without] = False
+    support[:, without] = False
+    return support
+
+
+def _reach(support: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    reach = support | np.eye(len(support), dtype=bool)
+    for _ in range(len(support).bit_length()):
+        reach = reach @ reach
+    return reach
+
+
+def _variances(fit: Fit, found: dict[str, tuple[float, Floats]]) -> dict[str, float]:
+    """Return the variances of effects by the delta method."""
+    errors = fit.standard_errors()
+    rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]
+    V = errors.covariance[np.ix_(rows, rows)]
+    entries = tuple(np.array([errors.parameters[s][1:] for s in rows], dtype=int).reshape(-1, 2).T)
+    return {name: float(G[entries] @ V @ G[entries]) for name, (_, G) in found.items()}
+
+
+def _draws(model: BootstrapFit, effects: dict[str, Effect]) -> dict[str, Floats]:
+    """Return the effects in each bootstrap sample."""
+    columns = [s for s, (kind, _, _) in enumerate(model.fit._parameters) if kind == "B"]
+    B = np.zeros((model.n_bootstrap, len(model.names), len(model.names)))
+    for s in columns:
+        _, i, j = model.fit._parameters[s]
+        B[:, i, j] = model.draws[:, s]
+    return {name: np.array([effect(b)[0] for b in B]) for name, effect in effects.items()}
