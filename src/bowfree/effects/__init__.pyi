@@ -9,3 +9,5 @@ from .mediation import PathEffectBounds as PathEffectBounds
 from .mediation import PathEffects as PathEffects
 from .mediation import path_effect_bounds as path_effect_bounds
 from .mediation import path_effects as path_effects
+from .sensitivity import Sensitivity as Sensitivity
+from .sensitivity import sensitivity as sensitivity

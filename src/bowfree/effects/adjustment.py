@@ -245,14 +245,14 @@ def adjustment_sets(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> 
     check_count("limit", limit, 1)
     graphs, n_graphs, all_graphs = class_graphs(graph, of)
     complete = True
-    questions = [_Question(each, of, on) for each in graphs]
+    questions = [Question(each, of, on) for each in graphs]
     first, optimal = questions[0], {question.optimal() for question in questions}
     if len(questions) == 1:
         sets = minimal_separators(first.backdoor, first.x, first.y, allowed=first.allowed)
         found = list(islice(sets, limit + 1))
     else:
         found, tried_all = _valid_in_all(
-            questions, _Question.adjusts, _allowed(questions), limit + 1
+            questions, Question.adjusts, _allowed(questions), limit + 1
         )
         complete &= tried_all
     complete &= len(found) <= limit
@@ -300,7 +300,7 @@ def instruments(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> Inst
     check_count("limit", limit, 1)
     graphs, n_graphs, all_graphs = class_graphs(graph, of)
     complete = True
-    questions = [_Question(each, of, on) for each in graphs]
+    questions = [Question(each, of, on) for each in graphs]
     first, allowed = questions[0], _allowed(questions)
     rows = []
     for z in members(allowed):
@@ -319,7 +319,7 @@ def instruments(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> Inst
     return Instruments(of, on, tuple(rows), n_graphs, all_graphs, complete)
 
 
-class _Question:
+class Question:
     """The effect of x on y in one graph: back-door graph, causal and forbidden nodes."""
 
     def __init__(self, graph: MixedGraph, of: str, on: str) -> None:
@@ -355,7 +355,7 @@ class _Question:
         return tuple(self.graph.nodes[v] for v in members(nodes))
 
 
-def _is_instrument(z: int, question: _Question, given: tuple[str, ...]) -> bool:
+def _is_instrument(z: int, question: Question, given: tuple[str, ...]) -> bool:
     """Return whether an allowed node is an instrument given a set of allowed nodes."""
     x, y, name = (question.graph.nodes[v] for v in (question.x, question.y, z))
     return question.backdoor.m_separated(name, y, given=given) and not question.graph.m_separated(
@@ -396,7 +396,7 @@ def class_graphs(
     return [graph], given.size, True  # the exposure has no edges
 
 
-def _allowed(questions: list[_Question]) -> int:
+def _allowed(questions: list[Question]) -> int:
     """Return the mask of the nodes that are allowed in all graphs and near the exposure."""
     first = questions[0]
     graph = first.graph
@@ -408,8 +408,8 @@ def _allowed(questions: list[_Question]) -> int:
 
 
 def _valid_in_all(
-    questions: list[_Question],
-    test: Callable[[_Question, tuple[str, ...]], bool],
+    questions: list[Question],
+    test: Callable[[Question, tuple[str, ...]], bool],
     allowed: int,
     limit: int,
 ) -> tuple[list[tuple[str, ...]], bool]:

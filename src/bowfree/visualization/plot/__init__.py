@@ -5,6 +5,7 @@
 - :func:`effects`: a heat map of total effects or of their bounds over a class;
 - :func:`class_summary`: frequencies of the marks of each edge in an equivalence class;
 - :func:`design`: the expected information from each experiment;
+- :func:`sensitivity`: the effect that remains under a hidden cause, as contours;
 - :func:`bootstrap_edges`: frequencies of the edges in resampled data.
 
 matplotlib comes with the extra ``plot`` and is imported when ``bowfree.plot`` is first used.
@@ -23,5 +24,14 @@ except ImportError as error:
 from bowfree.visualization.plot.charts import bootstrap_edges, class_summary, design, scores
 from bowfree.visualization.plot.effect_map import effects
 from bowfree.visualization.plot.graph_drawing import graph
+from bowfree.visualization.plot.sensitivity_chart import sensitivity
 
-__all__ = ["bootstrap_edges", "class_summary", "design", "effects", "graph", "scores"]
+__all__ = [
+    "bootstrap_edges",
+    "class_summary",
+    "design",
+    "effects",
+    "graph",
+    "scores",
+    "sensitivity",
+]
