@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any, ClassVar
 
@@ -33,7 +34,7 @@ from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
 from bowfree.model.inference import normal_quantile, wald
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.model.resampling import BootstrapFit, _interval
+from bowfree.model.resampling import BootstrapFit
 from bowfree.parameters import public
 from bowfree.results.display import MOST_ROWS, Table, p_cell, significant
 from bowfree.results.rows import Row, RowTable
@@ -194,9 +195,9 @@ def path_effects(
     Parameters
     ----------
     model : Fit, BootstrapFit or LinearSEM
-        A fit has delta-method standard errors of the kind of its ``se=``, a
-        :func:`bowfree.bootstrap_fit` bootstrap standard errors and intervals, which do not
-        assume that a product of coefficients is normal. A model with known parameters has none.
+        A fit has delta-method standard errors of the kind of its ``se=``. A fit with
+        ``se="bootstrap"`` and a :func:`bowfree.bootstrap_fit` have bootstrap intervals, which do
+        not assume that a product of coefficients is normal. Known parameters have no errors.
     of, on : str
         Cause and outcome.
     through : str or iterable of str
@@ -237,7 +238,8 @@ def path_effects(
     M. Sobel, Asymptotic confidence intervals for indirect effects in structural equation models,
     Sociological Methodology 13 (1982).
     """
-    level = check_fraction("confidence", confidence)
+    level = model.confidence if isinstance(model, BootstrapFit) else confidence
+    level = check_fraction("confidence", level)
     check_count("max_paths", max_paths, 0)
     if not isinstance(model, Fit | BootstrapFit | LinearSEM):
         raise BowfreeError(
@@ -252,35 +254,34 @@ def path_effects(
         if len(paths) <= max_paths:
             effects |= {str(path): _along(graph, path.nodes) for path in paths if path.length > 1}
     found = {name: effect(fit.B) for name, effect in effects.items()}
-    draws = _draws(model, effects) if isinstance(model, BootstrapFit) else {}
-    variances = _variances(fit, found) if isinstance(fit, Fit) else {}
-    total = found["total"][0]
-    rows = []
-    for name, (estimate, gradient) in found.items():
-        se = lower = upper = np.nan
-        if gradient.any() and draws:
-            assert isinstance(model, BootstrapFit)
-            level, se = model.confidence, float(draws[name].std(ddof=1))
-            lower, upper = _interval(estimate, draws[name], level, model.interval)
-        elif gradient.any() and variances:
-            se = float(np.sqrt(max(variances[name], 0.0)))
-            half = normal_quantile(level) * se
-            lower, upper = estimate - half, estimate + half
-        z, p_value = wald(np.array(estimate), np.array(se))
-        share = estimate / total if total else np.nan
-        rows.append(
-            Row(
-                effect=name,
-                estimate=estimate,
-                se=se,
-                z=float(z),
-                p_value=float(p_value),
-                lower=lower,
-                upper=upper,
-                share=share,
-            )
-        )
-    return PathEffects(of, on, tuple(rows), level)
+    estimates = np.array([value for value, _ in found.values()])
+    se = np.full(len(found), np.nan)
+    lower, upper = se, se
+    if isinstance(fit, Fit):
+        se = _standard_errors(fit, [gradient for _, gradient in found.values()])
+        half = normal_quantile(level) * se
+        lower, upper = estimates - half, estimates + half
+        if fit.resamples is not None:
+            draws = fit.resamples.map(partial(_resampled, fit, list(effects.values())))
+            exists = ~np.isnan(se)
+            se, ends = np.where(exists, draws.se(), np.nan), draws.bounds(estimates, level)
+            lower, upper = (np.where(exists, end, np.nan) for end in ends)
+    z, p_value = wald(estimates, se)
+    total = estimates[0]
+    columns = {
+        "estimate": estimates,
+        "se": se,
+        "z": z,
+        "p_value": p_value,
+        "lower": lower,
+        "upper": upper,
+        "share": estimates / total if total else np.full(len(found), np.nan),
+    }
+    rows = tuple(
+        Row(effect=name, **{column: float(values[k]) for column, values in columns.items()})
+        for k, name in enumerate(found)
+    )
+    return PathEffects(of, on, rows, level)
 
 
 @public
@@ -441,20 +442,20 @@ def _reach(support: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return reach
 
 
-def _variances(fit: Fit, found: dict[str, tuple[float, Floats]]) -> dict[str, float]:
-    """Return the variances of effects by the delta method."""
+def _standard_errors(fit: Fit, gradients: list[Floats]) -> Floats:
+    """Return standard errors by the delta method; NaN where no path exists."""
     errors = fit.standard_errors()
     rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]
     V = errors.covariance[np.ix_(rows, rows)]
-    entries = tuple(np.array([errors.parameters[s][1:] for s in rows], dtype=int).reshape(-1, 2).T)
-    return {name: float(G[entries] @ V @ G[entries]) for name, (_, G) in found.items()}
+    i, j = np.array([errors.parameters[s][1:] for s in rows], dtype=int).reshape(-1, 2).T
+    variances = [G[i, j] @ V @ G[i, j] if G.any() else np.nan for G in gradients]
+    return np.sqrt(np.array(variances))
 
 
-def _draws(model: BootstrapFit, effects: dict[str, Effect]) -> dict[str, Floats]:
-    """Return the effects in each bootstrap sample."""
-    columns = [s for s, (kind, _, _) in enumerate(model.fit._parameters) if kind == "B"]
-    B = np.zeros((model.n_bootstrap, len(model.names), len(model.names)))
-    for s in columns:
-        _, i, j = model.fit._parameters[s]
-        B[:, i, j] = model.draws[:, s]
-    return {name: np.array([effect(b)[0] for b in B]) for name, effect in effects.items()}
+def _resampled(fit: Fit, effects: list[Effect], draws: Floats) -> Floats:
+    """Return the effects for each row of parameters."""
+    B = np.zeros((len(draws), *fit.B.shape))
+    for s, (kind, i, j) in enumerate(fit._parameters):
+        if kind == "B":
+            B[:, i, j] = draws[:, s]
+    return np.array([[effect(each)[0] for effect in effects] for each in B])
