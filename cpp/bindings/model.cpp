@@ -146,6 +146,8 @@ void bind_model(nb::module_& m) {
         .def_prop_ro("canonical", entry(&DistrictFit::canonical),
                      "F at the end of the canonical starts, which scores are made of.")
         .def_prop_ro("converged", entry(&DistrictFit::converged))
+        .def_prop_ro("rounded", entry(&DistrictFit::rounded),
+                     "Certified with rounded correlations, but not with those given.")
         .def_prop_ro("decrement", entry(&DistrictFit::decrement),
                      "Half the squared Newton decrement: the possible gain of the score.")
         .def_prop_ro("gradient_norm", entry(&DistrictFit::gradient_norm),

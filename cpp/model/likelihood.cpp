@@ -147,9 +147,9 @@ bool DistrictFitter::optimize_from(int start, const FitOptions& options, Rng& ra
 
 /// Optimizes on rounded correlations, from all starts and with more steps from the best end, and
 /// loads that end with the original correlations. Returns whether it is certified there, or nothing
-/// if the correlations cannot be rounded.
+/// if the correlations cannot be rounded; `on_rounded` is whether it was certified before.
 std::optional<bool> DistrictFitter::refine_on_rounded(const District& given,
-                                                      const FitOptions& options) {
+                                                      const FitOptions& options, bool& on_rounded) {
     if (!data_.round_off()) return std::nullopt;
     prepare();
     Rng random(options.seed);
@@ -167,7 +167,7 @@ std::optional<bool> DistrictFitter::refine_on_rounded(const District& given,
     if (point.empty()) return std::nullopt;  // no start has a finite likelihood
     newton_.start(point);
     const int steps = newton_.n_steps();
-    certified = newton_.run(tolerance, rounded_steps);
+    on_rounded = certified = newton_.run(tolerance, rounded_steps);
     n_iter_ += newton_.n_steps() - steps;
     point = newton_.point();
 
@@ -224,9 +224,11 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     }
     const double n = newton_.n_parameters(), step = n * n * n / 6.0;
     if (!best_certified && definite && n_iter_ * step < max_extra_work) {
-        if (const auto certified = refine_on_rounded(given, options)) {
+        bool on_rounded = false;
+        if (const auto certified = refine_on_rounded(given, options, on_rounded)) {
             if (details) count(*certified);
             end_here(*certified);
+            if (details) details->rounded = on_rounded && !*certified;
         }
     }
     const int n_iter = n_iter_;
@@ -299,6 +301,7 @@ void DistrictFitter::describe(bool certified, bool diagnostics, DistrictFit& fit
         write(own.B, own.Omega);
     }
     fit.converged = certified;
+    fit.rounded = false;
     fit.decrement = newton_.decrement();
     if (!diagnostics) return;
     fit.gradient_norm = newton_.gradient_norm();
@@ -359,6 +362,7 @@ DistrictFit DistrictFitter::fit_peeled(const District& district, int v, const Fi
     fit.objective = own.objective + fit.objective;
     fit.canonical = own.canonical + fit.canonical;
     fit.converged = own.converged && fit.converged;
+    fit.rounded = own.converged && fit.rounded;
 
     std::vector<int> local(data_.d());  // by node: its number in `district`
     for (int j = 0; j < m; ++j) local[district.nodes[j]] = j;

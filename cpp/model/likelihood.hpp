@@ -40,6 +40,7 @@ struct DistrictFit {
     std::vector<double> B;             ///< k x m, row-major, local numbers
     std::vector<double> Omega;         ///< k x k, row-major
     bool converged = false;            ///< certified: `decrement` within 1e-10, Hessian definite
+    bool rounded = false;              ///< certified with rounded correlations, not as given
     double decrement = 0.0;            ///< possible gain of the score (-F/2) in Newton's model
     double gradient_norm = 0.0;        ///< largest gradient entry in the scaled parameters
     double smallest_eigenvalue = 1.0;  ///< of the error correlation matrix
@@ -108,7 +109,8 @@ class DistrictFitter {
     double solve(const District& given, const FitOptions& options, DistrictFit* details);
     void prepare();
     bool optimize_from(int start, const FitOptions& options, Rng& random);
-    std::optional<bool> refine_on_rounded(const District& given, const FitOptions& options);
+    std::optional<bool> refine_on_rounded(const District& given, const FitOptions& options,
+                                          bool& on_rounded);
     void set_start(int start, const District& district, Rng& random);
     bool optimize(int max_steps);
     double misfit(const District& district, double value);

@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from numpy.testing import assert_allclose
 
 import bowfree as bf
 from bowfree import _core
+from bowfree.model.fitting import warn_if_doubtful
 from random_models import random_bap
 from twins import log_likelihood
 
@@ -38,6 +40,7 @@ def fit_many(*, seed, n_fits, method="newton"):
         S = nearly_singular(rng, d, 10 ** rng.uniform(-11.5, -9))
         core = _core.fit_graph(S, *graph._bits(), method=method)
         assert np.isfinite(core.objective).all()
+        assert not any(np.logical_and(core.rounded, core.converged))
         assert np.isfinite(core.B).all()
         assert np.isfinite(core.Omega).all()
         assert (np.diag(core.Omega) > 0).all()
@@ -97,3 +100,15 @@ def test_what_is_certified_is_a_maximum_of_the_likelihood():
             assert math.isfinite(fit.loglik)
             checked += 1
     assert checked > 10
+
+
+def test_a_maximum_that_is_certified_after_rounding_only_has_a_state_of_its_own():
+    fit = bf.fit(bf.parse("x -> y <-> z"), cov=np.eye(3), n=50)
+    first, *others = fit.certificate
+    doubtful = replace(first, converged=False, rounded=True)
+    assert (first.state, doubtful.state) == ("converged", "certified after rounding")
+    again = replace(fit, certificate=(doubtful, *others))
+    assert (again.state, again.converged) == ("certified after rounding", False)
+    assert "certified after rounding" in repr(again)
+    with pytest.warns(bf.errors.FitWarning, match="certified after rounding only"):
+        warn_if_doubtful(again.certificate)

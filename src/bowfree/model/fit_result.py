@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +65,8 @@ from bowfree.validation import check_choice
 
 Floats = npt.NDArray[np.float64]
 MoreStarts = Literal["not needed", "done", "too large"]
+State = Literal["converged", "certified after rounding", "diverging", "uncertified"]
+_STATES = get_args(State)
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,7 +100,11 @@ class Certificate(TextDisplay, ToDict):
         Log-likelihood per observation that further starts gained over the end of the canonical
         start, which scores are computed from.
     more_starts : {"not needed", "done", "too large"}
-        Whether further starts were tried because the district is far from the data.
+        Whether further starts were tried because the district is far from the data; "too large" if
+        they were needed and none was tried.
+    rounded : bool
+        The point is a certified maximum for correlations that differ from the data by rounding
+        (at most 1.5e-8), but rounding errors prevent a certificate for the data themselves.
     """
 
     nodes: tuple[str, ...]
@@ -112,11 +118,20 @@ class Certificate(TextDisplay, ToDict):
     n_optima: int
     gain: float = 0.0
     more_starts: MoreStarts = "not needed"
+    rounded: bool = False
+
+    @property
+    def state(self) -> State:
+        """Either "converged", "certified after rounding", "diverging" or "uncertified"."""
+        if self.converged:
+            return "converged"
+        if self.rounded:
+            return "certified after rounding"
+        return "diverging" if self.diverging else "uncertified"
 
     def _headline(self) -> str:
-        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
         return (
-            f"{state} after {self.n_iter} iterations, could gain {self.decrement:.1e}, smallest "
+            f"{self.state} after {self.n_iter} iterations, could gain {self.decrement:.1e}, smallest "
             f"eigenvalue {self.smallest_eigenvalue:.2g}, district {', '.join(self.nodes)}"
         )
 
@@ -566,6 +581,11 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return all(certificate.converged for certificate in self.certificate)
 
     @property
+    def state(self) -> State:
+        """The worst state of a district, from "converged" to "uncertified"."""
+        return max((district.state for district in self.certificate), key=_STATES.index)
+
+    @property
     def diverging(self) -> bool:
         """Whether a district diverged: its likelihood may have no finite maximum."""
         return any(certificate.diverging for certificate in self.certificate)
@@ -625,11 +645,10 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return data_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     def __repr__(self) -> str:
-        state = "diverging" if self.diverging else "converged" if self.converged else "uncertified"
         return (
             f"<{type(self).__name__} of {count(len(self.B), 'node')} and "
             f"{count(self.graph.n_edges, 'edge')}{self._data_label()}, n = {self.n:g}, "
-            f"loglik = {self.loglik:.6g}, {state}>"
+            f"loglik = {self.loglik:.6g}, {self.state}>"
         )
 
     def _data_label(self) -> str:

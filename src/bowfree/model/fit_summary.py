@@ -217,6 +217,8 @@ def fit_title(fit: Fit) -> str:
         state = "closed form"
     elif fit.converged:
         state = f"converged after {fit.n_iter} iterations"
+    elif fit.state == "certified after rounding":
+        state = f"CERTIFIED AFTER ROUNDING of the data, {fit.n_iter} iterations"
     else:
         state = f"NOT CERTIFIED after {fit.n_iter} iterations"
     kind = "Full-information maximum" if fit.full_information else "Maximum"

@@ -349,6 +349,7 @@ def fit_moments(
             core.n_optima,
             [(high - low) / 2 for high, low in zip(core.canonical, core.objective, strict=True)],
             [_MORE_STARTS[state] for state in core.more_starts],
+            core.rounded,
             strict=True,
         )
     )
@@ -368,7 +369,10 @@ def warn_if_doubtful(certificate: tuple[Certificate, ...]) -> None:
         if district.converged:
             continue
         problem = (
-            "a coefficient diverges, or Omega approaches a singular matrix, while the likelihood "
+            "its maximum is certified after rounding only: the data are so close to a singular "
+            "matrix that rounding errors prevent a certificate for the data themselves"
+            if district.rounded
+            else "a coefficient diverges, or Omega approaches a singular matrix, while the likelihood "
             "still grows; there may be no finite maximum (try n_starts=20)"
             if district.diverging
             else f"no certified maximum after {district.n_iter} iterations (the score may still "
