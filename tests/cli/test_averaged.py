@@ -66,6 +66,36 @@ def test_effects_without_a_graph_are_averages(table):
     assert "--limit belongs to --graph" in wrong.output
 
 
+def test_effects_take_the_options_of_learn(table, tmp_path):
+    known = tmp_path / "known.toml"
+    known.write_text('tiers = [["a"], ["b", "c"], ["d"]]\n')
+    options = ("--knowledge", known, "--penalty", 1.5, "--restarts", 2, "--steps", 500)
+    knowledge = bf.Knowledge(tiers=[["a"], ["b", "c"], ["d"]])
+    data = SEM.sample(3000, rng=2, as_frame="pandas")
+    result = bf.greedy_search(data, knowledge=knowledge, penalty=1.5, restarts=2, rng=0)
+    average = bf.averaged_effects(result, penalty=1.5, steps=500, rng=0)
+    words = ("effects", table, *options, "--of", "c", "--on", "d")
+    (row,) = json.loads(run(*words, "--json").stdout)["effects"]
+    assert row["probability"] == pytest.approx(average.effect(of="c", on="d").probability, abs=1e-6)
+    lines = run(*words).stdout.splitlines()
+    assert lines[0].split()[:3] == ["of", "on", "probability"]
+    assert lines[1].split()[:2] == ["c", "d"]
+    graph = ("effects", table, "--graph", "a -> c -> d")
+    assert "c   d" in run(*graph, "--on", "d").stdout
+    assert "--penalty does not go together" in run(*graph, "--penalty", 1).stderr
+    assert "--of: unknown node 'z'" in run("effects", table, "--of", "z").stderr
+
+
+def test_an_interval_across_zero_is_explained(table):
+    done = run("effects", table, "--columns", "a,c", "--of", "a", "--on", "c")
+    average = bf.averaged_effects(
+        bf.greedy_search(SEM.sample(3000, rng=2, as_frame="pandas")[["a", "c"]], rng=0), rng=0
+    )
+    row = average.effect(of="a", on="c")
+    across = row.lower <= 0 <= row.upper and row.probability >= 0.5
+    assert ("excludes zero only if" in " ".join(done.stdout.split())) == across
+
+
 def test_lost_workers_of_the_chains_do_not_lose_the_search(table, monkeypatch):
     class Vanishing(Clumsy):
         def submit(self, task, /, version, work, piece):

@@ -41,6 +41,15 @@ def test_fit_json_is_the_fit(plants):
     assert data["score"] == bf.fit(bf.parse(CHAIN), bf.datasets.load_demo()).score
 
 
+def test_isolated_variables_are_noted_and_tables_have_formats(plants):
+    result = run("--tables", "markdown", "fit", plants, "--graph", f"{CHAIN}, pot")
+    assert result.stderr == "note: --graph has no edge at pot\n"
+    assert "| leaves ~ |" in " ".join(result.stdout.split())
+    tex = run("--tables", "latex", "fit", plants, "--graph", f"{CHAIN}, isolated: pot")
+    assert tex.stderr == ""
+    assert r"\begin{tabular}" in tex.stdout
+
+
 def test_fit_of_a_covariance_equals_that_of_the_data(plants, tmp_path):
     pd = pytest.importorskip("pandas")
     cov = tmp_path / "cov.csv"

@@ -53,9 +53,9 @@ def test_closed_streams(shell, codes, message):
 
 def test_a_closed_pipe_keeps_no_file_from_being_written(plants, tmp_path):
     words = ["learn", plants, "--class", "dag", "--restarts", "1", "--columns", "sun,leaves,water"]
-    done = bowfree([*words, "--out", tmp_path / "out", "--report", tmp_path / "page"], "| true")
+    done = bowfree([*words, "--out", tmp_path / "out", "--report", tmp_path / "out/page"], "| true")
     assert "Traceback" not in done.stderr
-    assert (tmp_path / "page").stat().st_size > 1000
+    assert (tmp_path / "out/page").stat().st_size > 1000
     assert json.loads((tmp_path / "out" / "averaged.json").read_text())
 
 

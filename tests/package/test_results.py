@@ -427,6 +427,12 @@ def test_table():
     assert "<td" not in Table(("a",), []).html()
 
 
+def test_table_in_markdown_and_latex():
+    table = Table(("edge", "P(>|z|)"), [("a_1 -> b", "< 0.1")])
+    assert table.markdown() == [r"| edge | P(>\|z\|) |", "| :-- | --: |", "| a_1 -> b | < 0.1 |"]
+    assert table.latex()[4] == r"a\_1 $\rightarrow$ b & $<$ 0.1 \\"
+
+
 @pytest.mark.parametrize("name", BY_PAIR)
 def test_rows_have_the_columns_of_their_frame(name):
     frame = SMALL[name].to_frame()

@@ -99,7 +99,13 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 @click.group(cls=_Commands, context_settings=_SETTINGS)
 @click.version_option(__version__, prog_name="bowfree")
 @click.option("--debug", is_flag=True, help="Print the traceback of an error.")
-def main(debug: bool) -> None:
+@click.option(
+    "--tables",
+    type=click.Choice(["text", "markdown", "latex"]),
+    default="text",
+    help="Format of printed tables.",
+)
+def main(debug: bool, tables: str) -> None:
     """Learn causal structure in the presence of hidden confounders.
 
     The model is a bow-free acyclic path diagram: x -> y is a direct effect, x <-> y a hidden common

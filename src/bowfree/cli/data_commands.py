@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
@@ -20,12 +21,14 @@ from bowfree.cli.terminal import (
     show_or_json,
 )
 from bowfree.cli.work import Work
+from bowfree.equivalence.targets import target_set
 from bowfree.errors import DataWarning
 from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.text_formats import FORMATS, read
 from bowfree.graph.graph_like import graph_of
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Baseline, Interval, Penalty, StandardErrorKind, TestKind
+from bowfree.results.display import Table, significant
 from bowfree.text_reading import read_text
 
 _NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
@@ -181,17 +184,30 @@ def compare(
     work.end()
 
 
-@click.command(epilog="Example: bowfree effects plants.csv --graph-file results/graph.txt")
+@click.command(
+    epilog="Example: bowfree effects plants.csv --of sun --on fruit\n\n"
+    "Or: bowfree effects plants.csv --graph-file results/graph.txt"
+)
 @data_options
 @condition_options
 @opt.graph_options
+@click.option("--of", multiple=True, metavar="NAME", help="Print effects of this variable only.")
+@click.option("--on", multiple=True, metavar="NAME", help="Print effects on this variable only.")
 @opt.limit_option
-@click.option("--steps", type=opt.COUNT, help="Steps of each Markov chain, without a graph.")
+@opt.search_options
+@click.option("--steps", type=opt.COUNT, help="Steps of each Markov chain.")
 @click.option("--max-steps", type=opt.COUNT, help="Most steps, if the chains disagree.")
 @opt.budget_options
 @opt.json_option
+@click.pass_context
 def effects(
-    limit: int | None, steps: int | None, max_steps: int | None, as_json: bool, **given: Any
+    context: click.Context,
+    /,
+    of: tuple[str, ...],
+    on: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Estimate how much a change in one variable changes another.
 
@@ -199,57 +215,91 @@ def effects(
     `lower` and `upper`.
 
     Without a graph, graphs are learned from DATA, and effects are averaged over all graphs that the
-    data support. Each effect has a probability, and its interval includes the uncertainty about the
-    graph. Report these numbers after a search.
+    data support and --knowledge permits. Each effect has a probability, and its interval includes
+    the uncertainty about the graph. Report these numbers after a search. A --penalty applies to
+    the search and to the averages, whose own default is 0.5.
 
     With a graph, effects are bounded over all graphs that are equivalent to it, as if one of them
     were known to be true. The column with + or - shows where all of them have this sign. With
     --conditions and --targets, fewer graphs are equivalent.
     """
     import bowfree as bf
+    from bowfree.visualization.warnings import zero_notes
 
-    budget = opt.read_budget(given)
-    if given["graph"] is None and given["graph_file"] is None:
-        if limit is not None:
-            raise click.UsageError("--limit belongs to --graph or --graph-file")
-        arguments = read_source(given).arguments()
-        warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
-        work = Work.begin()
-        result = work.run(
-            "the search", bf.greedy_search, **arguments, **budget, required=True, bar="searching"
-        )
-        chains = {"steps": steps, "max_steps": max_steps}
-        budget |= {name: value for name, value in chains.items() if value is not None}
-        found = work.run("averaged effects", bf.averaged_effects, result, **budget, bar="averaging")
-        # What is finished, if it is the search only.
-        work.output(show_or_json, result if found is None else found, as_json)
-        work.end()
-        return
-    graph = opt.read_graph(given)
+    chosen = {
+        parameter.name: parameter.opts[0]
+        for parameter in context.command.params
+        if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+    }
+    averages = given["graph"] is None and given["graph_file"] is None
+    wrong = ["limit"] if averages else [*opt.SEARCH_NAMES, "knowledge", "steps", "max_steps"]
+    for option in (chosen[name] for name in wrong if name in chosen):
+        place = "belongs to" if averages else "does not go together with"
+        raise click.UsageError(f"{option} {place} --graph or --graph-file")
+    budget, search = opt.read_budget(given), opt.read_search(given)
+    steps = {name: given.pop(name) for name in ("steps", "max_steps")}
+    graph = None if averages else opt.read_graph(given)
     source = read_source(given)
-    arguments = source.arguments(graph.nodes)
-    conditions = source.conditions
+    arguments = source.arguments(None if graph is None else graph.nodes)
+    warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
+    if of or on:
+        names = bf.moments(**arguments).names
+        for option, name in (("--of", of), ("--on", on)):
+            with naming(option):
+                target_set(name, names)
     work = Work.begin()
-    members = work.run(
-        "the equivalent graphs",
-        bf.equivalence_class,
-        graph,
-        targets=None if conditions is None else [c.targets for c in arguments["data"]],
-        kind="perfect" if conditions is None else conditions.kind,
-        required=True,
-    )
-    if limit is not None:
-        arguments["limit"] = limit
-    bounds = work.run(
-        "bounds of effects",
-        bf.effect_bounds,
-        members,
-        **arguments,
-        time_limit=budget["time_limit"],
-        strict=True,
-    )
-    work.output(show_or_json, members.summary() if bounds is None else bounds, as_json)
+    if graph is None:
+        arguments |= search | budget
+        before = work.run(
+            "the search", bf.greedy_search, **arguments, required=True, bar="searching"
+        )
+        if not before.complete:
+            say("Warning: the search ended early; a longer one may find a better graph")
+        budget |= {name: value for name, value in steps.items() if value is not None}
+        if "penalty" in chosen:
+            budget["penalty"] = before.penalty
+        found = work.run("averaged effects", bf.averaged_effects, before, **budget, bar="averaging")
+    else:
+        conditions = source.conditions
+        members = work.run(
+            "the equivalent graphs",
+            bf.equivalence_class,
+            graph,
+            targets=None if conditions is None else [c.targets for c in arguments["data"]],
+            kind="perfect" if conditions is None else conditions.kind,
+            required=True,
+        )
+        arguments |= {} if limit is None else {"limit": limit}
+        limits = {"time_limit": budget["time_limit"], "strict": True}
+        before = members.summary()
+        found = work.run("bounds of effects", bf.effect_bounds, members, **arguments, **limits)
+    if found is not None and (of or on):
+        work.output(_show_chosen, found, of, on, as_json)
+    else:  # what is finished, if there are no effects
+        work.output(show_or_json, before if found is None else found, as_json)
+    if graph is None and found is not None and not as_json:
+        work.output(show, [f"! {note}" for note in zero_notes(found, of, on)])
     work.end()
+
+
+def _show_chosen(found: Any, of: tuple[str, ...], on: tuple[str, ...], as_json: bool) -> None:
+    """Print the effects of some variables on others."""
+    rows = [
+        found.effect(of=a, on=b) for a in of or found.names for b in on or found.names if a != b
+    ]
+    if not rows:
+        raise click.UsageError("--of and --on name the same variable")
+    if as_json:
+        print_json({"effects": [row.to_dict() for row in rows]})
+        return
+    wanted = ("of", "on", "probability", "positive", "negative", "mean", "lower", "upper")
+    headings = tuple(name for name in wanted if name in dict(rows[0]))
+    cells = [tuple(_cell(row[name]) for name in headings) for row in rows]
+    show([Table(headings, cells, left=(0, 1))])
+
+
+def _cell(value: str | float) -> str:
+    return value if isinstance(value, str) else significant(value)
 
 
 @click.command(epilog="Example: bowfree bootstrap plants.csv --resamples 200 --jobs -1 --seed 1")
@@ -289,12 +339,11 @@ def bootstrap(
         data = bf.moments(data, means=arguments["means"])
     if "shrinkage" in arguments:
         search["shrinkage"] = arguments["shrinkage"]
-    function, options = bf.bootstrap, {"n_resamples": resamples, "confidence": confidence}
+    function: Any = bf.bootstrap
+    options: dict[str, Any] = {"n_resamples": resamples, "confidence": confidence}
     if max_false is not None:
-        function, options = (
-            bf.stability_selection,
-            {"n_halves": resamples, "max_false": max_false},
-        )
+        function = bf.stability_selection
+        options = {"n_halves": resamples, "max_false": max_false}
     work = Work.begin()
     options |= search | budget
     found = work.run("the search", function, data, **options, required=True, bar="searching")

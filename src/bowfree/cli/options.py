@@ -26,7 +26,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import parse
 from bowfree.parameters import GraphClass, Kind, summary
 from bowfree.space.knowledge import Knowledge
-from bowfree.text_reading import read_text, short_repr, truncate
+from bowfree.text_reading import join_names, read_text, short_repr, truncate
 
 CONNECT_SECONDS = 10.0
 
@@ -170,6 +170,15 @@ search_options = group(
         "smallest_effect", type=click.FloatRange(min=0, max=1, max_open=True), default=0.0
     ),
 )
+SEARCH_NAMES = (
+    "graph_class",
+    "max_in_degree",
+    "max_district",
+    "strategy",
+    "restarts",
+    "penalty",
+    "smallest_effect",
+)
 budget_options = group(
     time_limit_option,
     jobs_option,
@@ -206,7 +215,11 @@ def read_model(given: dict[str, Any]) -> MixedGraph | LavaanModel:
         if format is not None:
             raise click.UsageError("--format belongs to --graph-file")
         with naming("--graph"):
-            return read(graph, format="text")
+            found = read(graph, format="text")
+        alone = [name for name in found.nodes if not found.neighbors(name)]
+        if found.n_edges and alone and "isolated" not in graph:
+            say(f"note: --graph has no edge at {join_names(alone)}")
+        return found
     with naming("--graph-file"):
         try:
             return read_format(read_text(path), format or "text", auto)
@@ -238,10 +251,7 @@ def read_search(given: dict[str, Any]) -> dict[str, Any]:
     path = given.pop("knowledge")
     with naming("--knowledge"):
         knowledge = None if path is None else Knowledge.from_toml(path)
-    names = ("graph_class", "max_in_degree", "max_district", "strategy", "restarts", "penalty")
-    return {name: given.pop(name) for name in (*names, "smallest_effect")} | {
-        "knowledge": knowledge
-    }
+    return {name: given.pop(name) for name in SEARCH_NAMES} | {"knowledge": knowledge}
 
 
 def read_budget(given: dict[str, Any]) -> dict[str, Any]:

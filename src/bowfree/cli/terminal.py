@@ -131,7 +131,11 @@ def show(sections: Iterable[str | Table]) -> None:
             lines = [_wrap(in_options(line), WIDTH) for line in part.split("\n")]
         else:
             table = replace(part, rest=in_options(part.rest))
-            lines = [""] * isinstance(above, Table) + table.lines(width)
+            context = click.get_current_context(silent=True)
+            style = "text" if context is None else context.find_root().params.get("tables")
+            styled = {"markdown": table.markdown, "latex": table.latex} if table.headings else {}
+            lines = styled[style]() if style in styled else table.lines(width)
+            lines = [""] * isinstance(above, Table) + lines
         echo("\n".join(lines))
         above = part
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -85,6 +86,28 @@ class Table:
         hidden = len(self.rows) - (len(self.rows) if self.most is None else self.most)
         return [f"... and {hidden:,} {self.rest}"] if hidden > 0 else []
 
+    def markdown(self) -> list[str]:
+        """Return the table as lines of Markdown."""
+        marks = tuple(":--" if k in self.left else "--:" for k in range(len(self.headings)))
+        rows = [self.headings, marks, *self.rows[: self.most]]
+        lines = ["| " + " | ".join(x.replace("|", r"\|") for x in row) + " |" for row in rows]
+        return [*lines, *self._note()]
+
+    def latex(self) -> list[str]:
+        """Return the table as lines of LaTeX, for the package booktabs."""
+        rows = [" & ".join(map(_latex, row)) + r" \\" for row in self.rows[: self.most]]
+        columns = "".join("l" if k in self.left else "r" for k in range(len(self.headings)))
+        return [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            " & ".join(map(_latex, self.headings)) + r" \\",
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            *(f"% {note}" for note in self._note()),
+        ]
+
     def html(self) -> str:
         """Return the table as HTML, with escaped cells."""
         head = f"<thead>{self._html_row('th', self.headings)}</thead>" if self.headings else ""
@@ -99,6 +122,22 @@ class Table:
             for side, cell in zip(sides, cells, strict=True)
         )
         return f"<tr>{''.join(written)}</tr>"
+
+
+_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<->": r"$\leftrightarrow$",
+    "->": r"$\rightarrow$",
+    "<-": r"$\leftarrow$",
+    "<": "$<$",
+    ">": "$>$",
+}
+
+
+def _latex(cell: str) -> str:
+    return re.sub(r"<->|->|<-|[&%$#_{}\\~^<>]", lambda found: _LATEX[found[0]], cell)
 
 
 def _column_groups(widths: Sequence[int], width: int | None, gap: int = 2) -> Iterator[list[int]]:

@@ -10,9 +10,10 @@ from bowfree.data.diagnostics import Diagnostics
 from bowfree.data.joint_moments import JointMoments
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.equivalence.class_summary import ClassSummary
+from bowfree.model.effect_tables import effect_pairs
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import Estimate
-from bowfree.results.display import p_text, percent
+from bowfree.results.display import count, p_text, percent
 from bowfree.search.result import SearchResult
 from bowfree.text_reading import join_names
 from bowfree.uncertainty.average_result import AveragedEffects
@@ -100,7 +101,29 @@ def average_warnings(average: AveragedEffects) -> list[str]:
             "The averaged effects are incomplete: a limit on time or on the number of graphs left "
             "out some probable graphs."
         )
-    return found
+    return found + zero_notes(average)
+
+
+def zero_notes(
+    average: AveragedEffects, of: Sequence[str] = (), on: Sequence[str] = ()
+) -> list[str]:
+    """Explain intervals of probable effects that contain zero, if there are any."""
+    names = average.names
+    across = (average.lower <= 0) & (average.upper >= 0) & (average.probability >= 0.5)
+    pairs = [
+        (i, j)
+        for i, j in effect_pairs(across)
+        if (not of or names[j] in of) and (not on or names[i] in on)
+    ]
+    if not pairs:
+        return []
+    i, j = max(pairs, key=lambda pair: average.probability[pair])
+    return [
+        f"{count(len(pairs), 'probable effect')} with an interval that contains zero, such as "
+        f"{names[j]} on {names[i]} (P = {average.probability[i, j]:.2f}): an "
+        f"interval excludes zero only if more than {100 * average.confidence:g} % of the probability is "
+        "on effects of one sign."
+    ]
 
 
 def _sentence(note: str) -> str:
