@@ -247,12 +247,13 @@ auto first_of_class(const BitStack& parents, const BitStack& spouses, std::uint6
 
 AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                                 const BitStack& spouses, const std::vector<double>& shares,
+                                const std::vector<Batches>& batches,
                                 const std::vector<std::size_t>& sizes, std::size_t n_classes,
                                 int power, double n, double level, std::uint64_t limit,
                                 const Bytes& knowledge, const GivenConditions& conditions,
                                 std::optional<double> seconds) {
     const auto graphs = to_graphs(parents, spouses);
-    if (shares.size() != graphs.size() ||
+    if (shares.size() != graphs.size() || (!batches.empty() && batches.size() != graphs.size()) ||
         std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) != graphs.size())
         throw std::invalid_argument("one share per graph, and sizes that sum to the graphs");
     for (const Graph& graph : graphs) expect_nodes(graph, counter.d());
@@ -266,6 +267,20 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     ClassSums class_sums(counter.d());
     std::vector<Part> parts;
     double of_classes = 0.0, total = 0.0;
+    Batches totals{};
+    // The shares of the batches in the weight of some graphs; those of one class may be equivalent.
+    const auto batch_shares = [&](std::size_t first, std::size_t last) {
+        Batches found{};
+        if (batches.empty()) return found;
+        const double sum = std::accumulate(shares.begin() + first, shares.begin() + last, 0.0);
+        for (std::size_t g = first; g < last; ++g)
+            for (int b = 0; b < n_batches; ++b) found[b] += batches[g][b] / sum;
+        return found;
+    };
+    const auto count = [&](double weight, const Batches& parts) {
+        total += weight;
+        for (int b = 0; b < n_batches; ++b) totals[b] += weight * parts[b];
+    };
     interruptibly(seconds, [&](const Stop& stop) {
         const Stop until_first = with_grace(seconds);  // member of the heaviest class
         std::size_t next = 0;
@@ -276,17 +291,19 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                 if (c < n_classes) {
                     const WeightedClass weighted{{graphs.begin() + first, graphs.begin() + next},
                                                  {shares.begin() + first, shares.begin() + next},
+                                                 batch_shares(first, next),
                                                  power};
                     const ClassPart part = add_class(counter, weighted, options, sums, class_sums,
                                                      stop, c == 0 ? until_first : stop);
                     parts.emplace_back(part.weight, part.components, part.complete);
                     of_classes += part.weight;
-                    total += part.weight;
+                    count(part.weight, weighted.batches);
                 } else {
                     counter.use_stop(stop);
                     for (std::size_t g = first; g < next; ++g) {
-                        add_graph(counter, graphs[g], shares[g], options, sums);
-                        total += shares[g];
+                        const Batches parts = batch_shares(g, g + 1);
+                        add_graph(counter, graphs[g], shares[g], options, sums, parts);
+                        count(shares[g], parts);
                     }
                 }
             }
@@ -294,12 +311,20 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
             if (parts.empty()) throw;
         }
     });
-    std::vector<double> lower(d * d), upper(d * d);
+    std::vector<double> lower(d * d), upper(d * d), lower_error(d * d), upper_error(d * d);
     interruptibly([&](const Stop& stop) {
         for (std::size_t at = 0; at < d * d; ++at) {
             stop.check();
-            std::tie(lower[at], upper[at]) =
-                sums.mixtures[at].interval(level, total - sums.without_se[at]);
+            const double rest = total - sums.without_se[at];
+            const Interval found = sums.mixtures[at].interval(level, rest);
+            lower[at] = found.lower;
+            upper[at] = found.upper;
+            if (batches.empty()) continue;
+            Batches parts = totals;
+            for (double& part : parts) part *= rest / total;
+            const Interval errors = sums.mixtures[at].errors(level, rest, parts);
+            lower_error[at] = errors.lower;
+            upper_error[at] = errors.upper;
         }
     });
     // From sums to probabilities and means; the effect of a variable on itself is 1.
@@ -311,6 +336,8 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     Named found;
     found["lower"] = matrix(lower, 1.0, 1.0);
     found["upper"] = matrix(upper, 1.0, 1.0);
+    found["lower_mcse"] = matrix(lower_error, 1.0, 0.0);
+    found["upper_mcse"] = matrix(upper_error, 1.0, 0.0);
     found["probability_all_members"] = matrix(class_sums.all_members, of_classes, 1.0);
     found["min_abs"] = matrix(class_sums.min_abs, of_classes, 1.0);
     found["max_abs"] = matrix(class_sums.max_abs, of_classes, 1.0);
@@ -364,9 +391,10 @@ void bind_uncertainty(nb::module_& m) {
           "For each BAP the index of the first one that is equivalent to it, under conditions "
           "(kind, targets).");
     m.def("average_classes", &average_classes, "counter"_a, "parents"_a, "spouses"_a, "shares"_a,
-          "sizes"_a, "n_classes"_a, "power"_a, "n"_a, "level"_a, "limit"_a, "knowledge"_a,
-          "conditions"_a, "seconds"_a.none(),
-          "Average over graphs that are sorted by class, `sizes` of each. All members of the first "
+          "batches"_a, "sizes"_a, "n_classes"_a, "power"_a, "n"_a, "level"_a, "limit"_a,
+          "knowledge"_a, "conditions"_a, "seconds"_a.none(),
+          "Average over graphs that are sorted by class, `sizes` of each. `batches` are the parts "
+          "of their shares in each batch of samples, or empty. All members of the first "
           "`n_classes` classes count, and the given graphs of the others. Returns the averages, "
           "(weight, members of each component, complete) for each class, and the weight of all "
           "graphs that were used before time was up.");

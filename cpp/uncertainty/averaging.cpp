@@ -115,7 +115,7 @@ struct Component {
 
 /// Adds the effects of the member that was counted last, each with its standard error, to `sums`.
 void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, double weight,
-                 const AverageOptions& options, GraphSums& sums) {
+                 const AverageOptions& options, GraphSums& sums, const Batches& batches = {}) {
     for (const int i : nodes)
         for (const int j : nodes) {
             const std::size_t at = static_cast<std::size_t>(i) * counter.d() + j;
@@ -123,7 +123,7 @@ void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, do
             if (i == j || !counter.exceeds_zero(i, j, std::abs(effect))) continue;
             const double error = std::sqrt(counter.variance(i, j) / options.n);
             if (error > 0.0)
-                sums.mixtures[at].add({weight, effect, error});
+                sums.mixtures[at].add({weight, effect, error, batches});
             else
                 sums.without_se[at] += weight;
             (effect > 0.0 ? sums.positive : sums.negative)[at] += weight;
@@ -182,24 +182,26 @@ GraphSums::GraphSums(int d) : mixtures(static_cast<std::size_t>(d) * d) {
     for (const auto matrix : matrices) (this->*matrix).assign(static_cast<std::size_t>(d) * d, 0.0);
 }
 
-void GraphSums::add(const GraphSums& other, double scale) {
+void GraphSums::add(const GraphSums& other, double scale, const Batches& shares) {
     for (const auto matrix : matrices)
         for (std::size_t at = 0; at < (this->*matrix).size(); ++at)
             (this->*matrix)[at] += scale * (other.*matrix)[at];
     for (std::size_t at = 0; at < mixtures.size(); ++at)
-        mixtures[at].add(other.mixtures[at], scale);
+        mixtures[at].add(other.mixtures[at], scale, shares);
 }
 
 ClassSums::ClassSums(int d)
     : all_members(static_cast<std::size_t>(d) * d), min_abs(all_members), max_abs(all_members) {}
 
 void add_graph(EffectCounter& counter, const Graph& graph, double weight,
-               const AverageOptions& options, GraphSums& sums) {
+               const AverageOptions& options, GraphSums& sums, const Batches& shares) {
     std::vector<int> nodes(graph.d());
     std::iota(nodes.begin(), nodes.end(), 0);
     counter.reset();
     counter.add(graph, nodes);
-    add_effects(counter, nodes, weight, options, sums);
+    Batches batches = shares;
+    for (double& part : batches) part *= weight;
+    add_effects(counter, nodes, weight, options, sums, batches);
     for (int j = 1; j < graph.d(); ++j)
         for (int i = 0; i < j; ++i) add_edge(graph.d(), i, j, get_edge(graph, i, j), weight, sums);
 }
@@ -251,7 +253,7 @@ ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
         for (std::size_t g = 0; g < weighted.graphs.size(); ++g)
             add_graph(counter, weighted.graphs[g], weighted.shares[g] / sampled, options, own);
     }
-    sums.add(own, part.weight);
+    sums.add(own, part.weight, weighted.batches);
     for (std::size_t at = 0; at < whole.min_abs.size(); ++at) {
         class_sums.all_members[at] += part.weight * whole.all_members[at];
         class_sums.min_abs[at] += part.weight * whole.min_abs[at];

@@ -24,7 +24,7 @@ std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Condi
 /// edge j -> i. Diagonals are not used.
 struct GraphSums {
     explicit GraphSums(int d);
-    void add(const GraphSums& other, double scale);
+    void add(const GraphSums& other, double scale, const Batches& shares = {});
 
     std::vector<double> mean, mean_abs;        ///< of the effect, and of its absolute value
     std::vector<double> positive, negative;    ///< of graphs with such an effect
@@ -51,6 +51,7 @@ struct AverageOptions {
 struct WeightedClass {
     std::vector<Graph> graphs;   ///< members that were sampled
     std::vector<double> shares;  ///< their weights
+    Batches batches{};           ///< the share of the class's weight that each batch has
     /// The weight of the class is the sum of the shares times this power of the number of members.
     int power = 0;
 };
@@ -62,9 +63,9 @@ struct ClassPart {
     bool complete = true;                   ///< false when limit or stop cut one of them
 };
 
-/// Adds a graph with its weight.
+/// Adds a graph with its weight, of which each batch has a share.
 void add_graph(EffectCounter& counter, const Graph& graph, double weight,
-               const AverageOptions& options, GraphSums& sums);
+               const AverageOptions& options, GraphSums& sums, const Batches& shares = {});
 
 /// Adds a class, whose weight is divided equally among the permitted members. If there are more
 /// members than the limit, the sampled graphs represent the class, because the first members of an

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 namespace bowfree {
@@ -20,12 +21,15 @@ constexpr int max_halvings = 60;
 
 void EffectMixture::add(const Component& component) {
     components_.push_back(component);
-    with_effect_ += component.weight;
     if (components_.size() > 2 * joined_ + many) join();
 }
 
-void EffectMixture::add(const EffectMixture& other, double scale) {
-    for (const Component& c : other.components_) add({scale * c.weight, c.estimate, c.error});
+void EffectMixture::add(const EffectMixture& other, double scale, const Batches& shares) {
+    for (const Component& c : other.components_) {
+        Component scaled{scale * c.weight, c.estimate, c.error};
+        for (int b = 0; b < n_batches; ++b) scaled.batches[b] = shares[b] * scaled.weight;
+        add(scaled);
+    }
 }
 
 void EffectMixture::join() {
@@ -41,29 +45,32 @@ void EffectMixture::join() {
         while (twin != kept.rend() && next.estimate - twin->estimate < close &&
                std::abs(next.error - twin->error) >= close)
             ++twin;
-        if (twin != kept.rend() && next.estimate - twin->estimate < close)
+        if (twin != kept.rend() && next.estimate - twin->estimate < close) {
             twin->weight += next.weight;
-        else
+            for (int b = 0; b < n_batches; ++b) twin->batches[b] += next.batches[b];
+        } else {
             kept.push_back(next);
+        }
     }
     components_ = std::move(kept);
     joined_ = components_.size();
 }
 
-double EffectMixture::below(double x) const {
+double EffectMixture::below(const std::vector<double>& weights, double x) const {
     double sum = 0.0;
-    for (const Component& c : components_) {
-        const double z = (x - c.estimate) / c.error;
+    for (std::size_t k = 0; k < components_.size(); ++k) {
+        const double z = (x - components_[k].estimate) / components_[k].error;
         if (z > far)
-            sum += c.weight;
+            sum += weights[k];
         else if (z > -far)
-            sum += 0.5 * c.weight * std::erfc(-z / std::numbers::sqrt2);
+            sum += 0.5 * weights[k] * std::erfc(-z / std::numbers::sqrt2);
     }
     return sum;
 }
 
-double EffectMixture::quantile(double p, double at_zero, double scale) const {
-    const double negative = scale * below(0.0);
+double EffectMixture::quantile(const std::vector<double>& weights, double p, double at_zero,
+                               double scale) const {
+    const double negative = scale * below(weights, 0.0);
     if (negative < p && negative + at_zero >= p) return 0.0;
     double low = 0.0, high = 0.0, narrowest = components_.front().error;
     for (const Component& c : components_) {
@@ -75,31 +82,56 @@ double EffectMixture::quantile(double p, double at_zero, double scale) const {
     (negative >= p ? high : low) = 0.0;
     for (int step = 0; step < max_halvings && high - low > fine * narrowest; ++step) {
         const double middle = 0.5 * (low + high);
-        (scale * below(middle) + mass >= p ? high : low) = middle;
+        (scale * below(weights, middle) + mass >= p ? high : low) = middle;
     }
     return 0.5 * (low + high);
 }
 
-std::pair<double, double> EffectMixture::interval(double level, double total) {
-    if (components_.empty()) return {0.0, 0.0};
-    join();
-    const double probability = std::min(1.0, with_effect_ / total);
-    const auto ends = [&](double mass, double at_zero, double scale) {
+Interval EffectMixture::interval_without(int batch, double level, double total) const {
+    std::vector<double> weights;
+    for (const Component& c : components_)
+        weights.push_back(batch < 0 ? c.weight : std::max(0.0, c.weight - c.batches[batch]));
+    const double with_effect = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (!(with_effect > 0.0)) return {0.0, 0.0};
+    const double probability = std::min(1.0, with_effect / total);
+    const auto ends = [&](double mass, double at_zero, double scale) -> Interval {
         const double tail = 0.5 * (1.0 - mass);
-        return std::pair(quantile(tail, at_zero, scale), quantile(1.0 - tail, at_zero, scale));
+        return {quantile(weights, tail, at_zero, scale),
+                quantile(weights, 1.0 - tail, at_zero, scale)};
     };
-    const double given_effect = 1.0 / with_effect_;
     if (probability > level) {
-        const auto without_zero = ends(level / probability, 0.0, given_effect);
-        if (without_zero.first > 0.0 || without_zero.second < 0.0) return without_zero;
+        const Interval without_zero = ends(level / probability, 0.0, 1.0 / with_effect);
+        if (without_zero.lower > 0.0 || without_zero.upper < 0.0) return without_zero;
     }
-    auto [lower, upper] = ends(level, 1.0 - probability, 1.0 / total);
+    Interval found = ends(level, 1.0 - probability, 1.0 / total);
     if (probability >= improbable) {
-        const auto present = ends(level * level, 0.0, given_effect);
-        lower = std::min(lower, present.first);
-        upper = std::max(upper, present.second);
+        const Interval present = ends(level * level, 0.0, 1.0 / with_effect);
+        found.lower = std::min(found.lower, present.lower);
+        found.upper = std::max(found.upper, present.upper);
     }
-    return {lower, upper};
+    return found;
+}
+
+Interval EffectMixture::interval(double level, double total) {
+    join();
+    return interval_without(-1, level, total);
+}
+
+Interval EffectMixture::errors(double level, double total, const Batches& totals) {
+    join();
+    std::array<Interval, n_batches> left;
+    Interval mean{0.0, 0.0}, squares{0.0, 0.0};
+    for (int b = 0; b < n_batches; ++b) {
+        left[b] = interval_without(b, level, total - totals[b]);
+        mean.lower += left[b].lower / n_batches;
+        mean.upper += left[b].upper / n_batches;
+    }
+    for (const Interval& one : left) {
+        squares.lower += (one.lower - mean.lower) * (one.lower - mean.lower);
+        squares.upper += (one.upper - mean.upper) * (one.upper - mean.upper);
+    }
+    const double factor = (n_batches - 1.0) / n_batches;
+    return {std::sqrt(factor * squares.lower), std::sqrt(factor * squares.upper)};
 }
 
 }  // namespace bowfree

@@ -2,38 +2,58 @@
 // effect, and a point mass at zero for the graphs without it.
 #pragma once
 
+#include <array>
 #include <utility>
 #include <vector>
 
 namespace bowfree {
 
+/// Sampled graphs are divided into this number of batches of consecutive samples, from which the
+/// Monte Carlo error is estimated.
+inline constexpr int n_batches = 8;
+
+/// Parts of a weight that stem from each batch; all zero if graphs were not sampled.
+using Batches = std::array<double, n_batches>;
+
+struct Interval {
+    double lower, upper;
+};
+
 class EffectMixture {
   public:
     struct Component {
         double weight, estimate, error;  ///< `error`, the standard error, is positive
+        Batches batches{};               ///< the parts of `weight`
     };
 
     void add(const Component& component);
-    /// Adds the components of another mixture, with `scale` times their weights.
-    void add(const EffectMixture& other, double scale);
+    /// Adds the components of another mixture, with `scale` times their weights, of which each
+    /// batch has a share.
+    void add(const EffectMixture& other, double scale, const Batches& shares = {});
 
     /// An interval of probability `level` or more under the mixture, whose point mass at zero is
     /// `total` minus the weight of the components. If an effect is more probable than `level`, the
     /// interval may leave out zero. Otherwise it has equal tails, and if the effect is not very
     /// improbable, it also has probability `level`^2 given that there is an effect: the interval of
     /// an effect of small probability would otherwise be [0, 0], which covers no existing effect.
-    std::pair<double, double> interval(double level, double total);
+    Interval interval(double level, double total);
+
+    /// The Monte Carlo standard errors of both ends, by the jackknife over batches; `totals` are
+    /// the parts of `total`.
+    Interval errors(double level, double total, const Batches& totals);
 
   private:
-    /// The smallest x with F(x) >= p, for weights times `scale` and the mass `at_zero` at zero.
-    double quantile(double p, double at_zero, double scale) const;
-    double below(double x) const;
+    /// The interval without the weights of one batch, or with all of them (-1).
+    Interval interval_without(int batch, double level, double total) const;
+    /// The smallest x with F(x) >= p, for `weights` times `scale` and the mass `at_zero` at zero.
+    double quantile(const std::vector<double>& weights, double p, double at_zero,
+                    double scale) const;
+    double below(const std::vector<double>& weights, double x) const;
     /// Merges components that hardly differ: many graphs have nearly the same effect.
     void join();
 
     std::vector<Component> components_;
-    std::size_t joined_ = 0;    // components after the last `join`
-    double with_effect_ = 0.0;  // weight of all components
+    std::size_t joined_ = 0;  // components after the last `join`
 };
 
 }  // namespace bowfree

@@ -75,6 +75,7 @@ def half_widths(graph, data):
         bf._core.EffectCounter(moments._core_data(), 1.0, 1e-8, 100, True),
         *(bits[None] for bits in graph._bits()),
         shares=[1.0],
+        batches=[],
         sizes=[1],
         n_classes=0,
         power=0,

@@ -431,3 +431,53 @@ def test_chains_keep_the_posterior_they_sampled_from():
     samples = bf.structure_mcmc(cov=S2, n=50, steps=100, penalty=1.0, prior="flat", rng=0)
     average = bf.averaged_effects(samples)
     assert average.posterior == samples.posterior == bf.uncertainty.GraphPosterior(1.0, "flat")
+
+
+def t5_rows(sem, n, seed):
+    """Draw from a multivariate t distribution, for which Gamma is 3 times that of normal data."""
+    rng = np.random.default_rng(seed)
+    rows = np.asarray(sem.sample(n, rng=rng)) / np.sqrt(rng.chisquare(5, (n, 1)) / 5)
+    return dict(zip(sem.graph.nodes, rows.T, strict=True))
+
+
+def test_heavy_tails_weaken_the_evidence():
+    # Pairs that are not adjacent in the true graph.
+    sem = bf.random_sem(bf.parse("x -> y <- z, y -> w"), rng=1)
+    false = np.array([[0, 0, 1, 1], [0, 0, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]], dtype=bool)
+    robust, standard = [], []
+    for seed in range(4):
+        result = bf.exhaustive_search(t5_rows(sem, 1000, seed))
+        average = bf.averaged_effects(result)
+        normal = bf.averaged_effects(result, se="standard")
+        fit = bf.fit(result.graph, result.moments, test="satorra-bentler")
+        assert average.scaling == pytest.approx(max(1, fit.chi2 / fit.scaled.chi2), rel=1e-6)
+        assert normal.scaling == 1.0
+        robust.append(average.adjacent[false].mean())
+        standard.append(normal.adjacent[false].mean())
+    assert np.mean(robust) < 0.9 * np.mean(standard)
+
+
+def test_the_weights_are_those_of_a_smaller_sample():
+    sem = bf.random_sem(bf.parse("x -> y <- z"), rng=1)
+    result = bf.exhaustive_search(t5_rows(sem, 500, 3))
+    average = bf.averaged_effects(result)
+    S, n = result.moments.S, round(500 / average.scaling)
+    assert average.scaling > 1.3
+    smaller = bf.averaged_effects(bf.exhaustive_search(cov=S, n=n, ddof=0), window=15.0)
+    np.testing.assert_allclose(average.probability, smaller.probability, atol=1e-6)
+    graphs = [graph for graph, _ in result.ranking(np.inf)]
+    listed = bf.averaged_effects(graphs, result.moments)
+    np.testing.assert_allclose(listed.probability, average.probability, atol=1e-6)
+
+
+def test_edges_that_depend_on_normality_are_named():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((1000, 3))
+    X[:, 1] += 0.3 * X[:, 0]
+    X[0, :2] = 40.0  # one outlier makes the correlation
+    table = dict(zip("xyz", X.T, strict=True))
+    average = bf.averaged_effects(bf.exhaustive_search(table))
+    (row,) = average.nonnormal_edges
+    assert {row.a, row.b} == {"x", "y"}
+    assert row.ratio > 2
+    assert "NOT NORMAL" in str(average)

@@ -38,3 +38,19 @@ def test_another_seed_moves_probabilities_by_a_few_errors():
     error = np.hypot(first.mcse, second.mcse)
     assert (np.abs(first.probability - second.probability) <= 4 * error + 1e-12).all()
     assert set(first.to_frame().columns) >= {"probability", "mcse"}
+
+
+def test_ends_of_intervals_vary_between_seeds_as_much_as_their_errors():
+    graph = bf.parse("a -> b <-> c -> e, a -> e")
+    data = bf.random_sem(graph, rng=4).sample(300, rng=5, as_frame="pandas")
+    result = bf.greedy_search(data, rng=1)
+    averages = [bf.averaged_effects(result, rng=seed) for seed in range(8)]
+    for end in ("lower", "upper"):
+        spread = np.std([getattr(average, end) for average in averages], axis=0, ddof=1)
+        errors = np.mean([getattr(average, f"{end}_mcse") for average in averages], axis=0)
+        varies = spread > 1e-3
+        assert varies.any()
+        assert 0.4 < np.median(errors[varies] / spread[varies]) < 2.5
+    exact = bf.averaged_effects(bf.exhaustive_search(data))
+    assert not exact.lower_mcse.any()
+    assert not exact.upper_mcse.any()

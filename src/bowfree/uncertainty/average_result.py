@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bowfree.effects.bounds_result import Formula, Uncertainty
 from bowfree.equivalence.targets import OBSERVED, Kinds
 from bowfree.graph.names import EdgeLookup
+from bowfree.graph.text import quote
 from bowfree.model.effect_tables import (
     EffectMatrices,
     decimals,
@@ -19,7 +20,7 @@ from bowfree.model.effect_tables import (
     effect_table,
     quantities,
 )
-from bowfree.results.display import Table, count
+from bowfree.results.display import Table, count, shorten_list
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row
 from bowfree.uncertainty.posterior import GraphPosterior
@@ -27,6 +28,7 @@ from bowfree.uncertainty.structure_samples import StructureSamples
 
 Floats = npt.NDArray[np.float64]
 
+SCALED = 1.2  # smallest `scaling` that is printed
 PRINTED = 0.1  # smallest probability of an effect that is printed
 
 
@@ -43,6 +45,9 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         of the class and the class. Its posterior probability is at least `confidence`. It contains
         zero unless the effect is more probable than `confidence`; given that there is an effect
         (of a probability of 0.01 or more), it has at least probability ``confidence ** 2``.
+    lower_mcse, upper_mcse : ndarray of shape (d, d)
+        Monte Carlo standard errors of `lower` and `upper`, by the jackknife over half-chains; 0 if
+        no graph was sampled.
     mean, mean_abs : ndarray of shape (d, d)
         Mean of the effect, and of its absolute value.
     positive, negative : ndarray of shape (d, d)
@@ -74,7 +79,14 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     formula : {"corrected", "as-published"}
         ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
     se : {"standard", "robust"}
-        Whether the standard errors behind the intervals assume normal data.
+        Whether standard errors and weights assume normal data.
+    scaling : float
+        Satorra and Bentler's factor c of the best graph, at least 1. Graphs are weighted as if there
+        were n / c observations; 1 if ``se="standard"`` or chains were passed.
+    nonnormal_edges : tuple of Row
+        Edges of the best graph whose sandwich standard error is more than ``2 * sqrt(scaling)``
+        times that of normal theory: ``a``, ``mark``, ``b``, ``ratio``. Their probabilities may be
+        too large.
     complete : bool
         False if `time_limit`, `max_classes` or `limit` left out graphs.
     samples : StructureSamples or None
@@ -90,6 +102,8 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     names: tuple[str, ...]
     lower: Floats
     upper: Floats
+    lower_mcse: Floats
+    upper_mcse: Floats
     mean: Floats
     mean_abs: Floats
     positive: Floats
@@ -108,6 +122,8 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     posterior: GraphPosterior
     formula: Formula
     se: str
+    scaling: float
+    nonnormal_edges: tuple[Row, ...]
     complete: bool
     samples: StructureSamples | None
     targets: tuple[tuple[str, ...], ...] = OBSERVED
@@ -115,7 +131,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
 
     _columns: ClassVar = (
         "probability", "mcse", "positive", "negative", "mean", "lower", "upper",
-        "probability_all_members", "min_abs", "mean_abs", "max_abs", "directed", "bidirected",
+        "lower_mcse", "upper_mcse", "probability_all_members", "min_abs", "mean_abs", "max_abs", "directed", "bidirected",
     )  # fmt: skip
 
     @property
@@ -157,6 +173,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
 
     def _content(self) -> Any:
         numbers = ("n_graphs", "n_classes", "confidence", "count", "posterior", "formula", "se")
+        numbers += ("scaling", "nonnormal_edges")
         names = (
             "names",
             *self._columns,
@@ -185,6 +202,17 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
             yield "NOT MIXED: probabilities are not precise yet; increase `steps` or `max_steps`"
         if not self.complete:
             yield "NOT COMPLETE: `time_limit`, `max_classes` or `limit` left out graphs"
+        if self.scaling >= SCALED:
+            yield f"the data are not normal: weighted as {self.scaling:.1f} times fewer observations"
+        if self.nonnormal_edges:
+            edges = ", ".join(
+                f"{quote(row.a)} {row.mark} {quote(row.b)} ({row.ratio:.1f} times)"
+                for row in self.nonnormal_edges
+            )
+            yield (
+                "NOT NORMAL: probabilities that depend on these edges may be too large, because "
+                f"robust standard errors exceed those of normal theory: {shorten_list(edges, '.nonnormal_edges has all')}"
+            )
         pairs = effect_pairs(self.probability >= PRINTED)
         pairs.sort(key=lambda pair: (-self.probability[pair], -self.mean_abs[pair]))
         if pairs:

@@ -52,6 +52,7 @@ from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.mcmc import ChainPlan, pool_within, sample_structures, spread_starts
+from bowfree.uncertainty.nonnormality import with_scaled_size
 from bowfree.uncertainty.posterior import GraphPosterior, Prior
 from bowfree.uncertainty.structure_samples import StructureSamples
 from bowfree.validation import (
@@ -72,6 +73,7 @@ MAX_SAMPLES = 1000  # of each chain
 MIN_SAMPLES = 250  # fewer could not be as precise as mixed chains have to be
 MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
 LAST_SECONDS = 0.5  # to average over the samples after Ctrl-C
+N_BATCHES = 8  # of samples, for Monte Carlo errors; half-chains, as in the core
 FEW_VARIABLES = 12  # up to which steps are so fast that chains may be extended twice
 
 
@@ -253,7 +255,7 @@ def averaged_effects(
     check_finite_n(moments)
     average = Average(moments, within, posterior, settings, budget)
     if isinstance(graphs, SearchResult):
-        return average.of_search(graphs, steps, max_steps)
+        return average.scaled(graphs.graph).of_search(graphs, steps, max_steps)
     if isinstance(graphs, StructureSamples):
         if posterior not in (GraphPosterior(), graphs.posterior):
             raise BowfreeError(
@@ -262,7 +264,7 @@ def averaged_effects(
             )
         return average.of_samples(graphs)
     if isinstance(graphs, ExhaustiveResult):
-        return average.of_all_graphs(graphs)
+        return average.scaled(graphs.graph).of_all_graphs(graphs)
     return average.of_graphs([check_member(graph, first) for graph in rest])
 
 
@@ -275,6 +277,7 @@ class WeightedGraphs(NamedTuple):
     all_members: bool  # whether the weight of a class is the sum over its graphs here, or of one
     samples: StructureSamples | None = None
     complete: bool = True
+    batches: Floats = np.zeros((0, N_BATCHES))  # parts of the weights from batches of samples
 
 
 @dataclass(frozen=True)
@@ -286,6 +289,15 @@ class Average:
     posterior: GraphPosterior
     settings: AverageSettings
     budget: Budget
+    scaling: float = 1.0
+    nonnormal_edges: tuple[Row, ...] = ()
+
+    def scaled(self, graph: MixedGraph) -> Average:
+        """Return the average with weights that do not assume normal data, from a good graph."""
+        if self.se == "standard":
+            return self
+        moments, scaling, edges = with_scaled_size(self.moments, graph)
+        return replace(self, moments=moments, scaling=scaling, nonnormal_edges=edges)
 
     def of_search(self, found: SearchResult, steps: int, max_steps: int | None) -> AveragedEffects:
         """Average over graphs sampled by chains that start from the pool of a search."""
@@ -318,18 +330,20 @@ class Average:
 
     def of_samples(self, samples: StructureSamples) -> AveragedEffects:
         """Average over the graphs that chains have sampled, weighted by their frequencies."""
-        states, times = samples._distinct()
+        states, batches = samples._distinct(N_BATCHES)
         bits = bits_of_states(len(self.moments.names), states)
-        weights = times.astype(np.float64)
-        graphs = WeightedGraphs(*bits, weights / weights.sum(), True, samples, samples.complete)
+        batches = batches / batches.sum()
+        graphs = WeightedGraphs(
+            *bits, batches.sum(axis=1), True, samples, samples.complete, batches
+        )
         return self.over(graphs)
 
     def of_all_graphs(self, found: ExhaustiveResult) -> AveragedEffects:
         """Average over the graphs of an exhaustive search, with exact weights."""
-        n = self.moments.n
-        # The scores at the penalty of the posterior.
-        change = (found.penalty - self.posterior.penalty) * math.log(n) / n
-        scores = found.scores + change * found.parameter_counts()
+        # The scores at the penalty, and the sample size, of the posterior.
+        price = found.penalty * math.log(found.moments.n) / found.moments.n
+        own_price = self.posterior.penalty * math.log(self.moments.n) / self.moments.n
+        scores = found.scores + (price - own_price) * found.parameter_counts()
         log_weights = self.posterior.log_weights(
             scores, found.edge_counts(), self.moments, self.space
         )
@@ -348,17 +362,23 @@ class Average:
         n_own = np.zeros_like(n_edges)  # parameters of single conditions
         if isinstance(self.moments, JointMoments):
             n_own += [self.moments._own_numbers(graph).sum() for graph in graphs]
-        price = self.posterior.penalty * math.log(self.moments.n) / self.moments.n
-        log_weights = self.posterior.log_weights(
-            -0.5 * F - price * (n_edges + n_own), n_edges, self.moments, self.space
-        )
-        near = self._near(log_weights)
+
+        def log_weights(average: Average) -> Floats:
+            n = average.moments.n
+            price = average.posterior.penalty * math.log(n) / n
+            scores = -0.5 * F - price * (n_edges + n_own)
+            return average.posterior.log_weights(scores, n_edges, average.moments, average.space)
+
+        best = graphs[int(np.argmax(log_weights(self)))]
+        scaled = self.scaled(best)
+        weights = log_weights(scaled)
+        near = self._near(weights)
         first = first_of_class(parents[near], spouses[near], self._conditions())
         near = near[first == np.arange(len(first))]
         weighted = WeightedGraphs(
-            parents[near], spouses[near], _normalize(log_weights[near]), False, None, complete
+            parents[near], spouses[near], _normalize(weights[near]), False, None, complete
         )
-        return self.over(weighted, counter)
+        return scaled.over(weighted)
 
     def _near(self, log_weights: Floats) -> npt.NDArray[np.intp]:
         """Return the graphs within the window, the heaviest first."""
@@ -417,6 +437,7 @@ class Average:
             parents,
             spouses,
             graphs.weights[order].tolist(),
+            (graphs.batches[order] if len(graphs.batches) else graphs.batches).tolist(),
             sizes.tolist(),
             enumerated,
             power,
@@ -446,6 +467,8 @@ class Average:
             posterior=graphs.samples.posterior if graphs.samples else self.posterior,
             formula=settings.formula,
             se=self.se,
+            scaling=self.scaling,
+            nonnormal_edges=self.nonnormal_edges,
             complete=(
                 all_classes
                 and len(parts) == enumerated

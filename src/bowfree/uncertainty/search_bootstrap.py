@@ -342,6 +342,7 @@ def _resample(
         parents[None],
         spouses[None],
         shares=[1.0],
+        batches=[],
         sizes=[1],
         n_classes=1,
         power=0,

@@ -192,13 +192,19 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
         """Return the distinct sampled graphs and their numbers of samples, most frequent first."""
         rows, times = self._distinct()
         graphs = (graph_of_states(self.names, row) for row in rows)
-        return dict(zip(graphs, times.tolist(), strict=True))
+        return dict(zip(graphs, times[:, 0].tolist(), strict=True))
 
-    def _distinct(self) -> tuple[States, npt.NDArray[np.intp]]:
-        """Return the states of the distinct graphs and their numbers, most frequent first."""
-        flat = self.states.reshape(self.scores.size, len(self.pairs))
-        rows, times = np.unique(flat, axis=0, return_counts=True)
-        order = np.argsort(-times, kind="stable")
+    def _distinct(self, n_batches: int = 1) -> tuple[States, npt.NDArray[np.intp]]:
+        """Return the distinct graphs, most frequent first, and how often each batch has them.
+
+        The batches are consecutive samples, such as the halves of four chains.
+        """
+        size = self.scores.size
+        flat = self.states.reshape(size, len(self.pairs))
+        rows, which = np.unique(flat, axis=0, return_inverse=True)
+        cell = which.ravel() * n_batches + np.arange(size) * n_batches // size
+        times = np.bincount(cell, minlength=len(rows) * n_batches).reshape(-1, n_batches)
+        order = np.argsort(-times.sum(axis=1), kind="stable")
         return rows[order], times[order]
 
     def to_frame(self, backend: str = "pandas") -> Any:
