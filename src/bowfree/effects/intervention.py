@@ -147,9 +147,8 @@ def intervene(
         )
     values = {name: _number(f"do[{short_repr(name)}]", value) for name, value in values.items()}
     fixed = [graph._node(name) for name in values]
-    if mean is None and isinstance(model, Fit):
-        mean = model.mean
-    base = _means(mean, graph.nodes)
+    own = model.mean if mean is None and isinstance(model, Fit) else mean
+    base = _means(own, graph.nodes)
     B, Omega = model.B.copy(), model.Omega.copy()
     B[fixed] = 0.0
     Omega[fixed] = 0.0
