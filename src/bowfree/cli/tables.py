@@ -11,7 +11,6 @@ import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.cli import options as opt
-from bowfree.cli.terminal import columns_option, say
+from bowfree.cli.terminal import say
 from bowfree.data.diagnostics import describe_odd_columns, odd_columns
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
@@ -137,8 +136,7 @@ class Source:
             if warn:
                 measured = self._measured(table)
                 odd = odd_columns([table.names[k] for k in measured], table.X[:, measured])
-                words = {word: partial(columns_option, f"--{word}") for word in ("drop", "ordinal")}
-                for sentence in describe_odd_columns(odd, **words):
+                for sentence in describe_odd_columns(odd):
                     say(f"Warning: {sentence}")
                 warn = False
             if self.log:

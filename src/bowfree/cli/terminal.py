@@ -59,7 +59,8 @@ _PHRASES = {
     "averaged_effects": "`bowfree effects` without a graph",
 }
 # `name`, "name must be" at the start, name='word', name=1 or name = 1
-_DROP = re.compile(r"data\.drop\(columns=(\[.*?\])\)")
+# data.drop(columns=['a', 'b']) and ordinal=['a', 'b']
+_COLUMNS = re.compile(r"data\.(drop)\(columns=(\[.*?\])\)|(?<!\w)(ordinal)=(\[.*?\])")
 _PARAMETER = re.compile(
     r"""`([a-z_]+)`|(?:^|(?<=:\ ))([a-z_]+)(?=\ must\ )
     |(?<![\w.])([a-z_]{2,})\ ?=\ ?(?:'([^']*)'|"([^"]*)"|(?=\d|nan|inf))""",
@@ -91,13 +92,14 @@ def in_options(text: str) -> str:
     for phrase, replacement in _PHRASES.items():
         text = text.replace(phrase, replacement)
     with suppress(ValueError, SyntaxError):  # a name may contain anything
-        text = _DROP.sub(lambda found: columns_option("--drop", literal_eval(found[1])), text)
+        text = _COLUMNS.sub(_columns_option, text)
     return _PARAMETER.sub(option, text)
 
 
-def columns_option(name: str, columns: Iterable[str]) -> str:
+def _columns_option(found: re.Match[str]) -> str:
     """Return an option with names of columns, quoted for a shell."""
-    return f"{name} {shlex.quote(write_line(columns).rstrip())}"
+    name, columns = (text for text in found.groups() if text is not None)
+    return f"--{name} {shlex.quote(write_line(literal_eval(columns)).rstrip())}"
 
 
 def say(text: str) -> None:

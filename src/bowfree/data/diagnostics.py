@@ -38,7 +38,7 @@ Multivariate Behavioral Research 2004.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, permutations
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ import numpy.typing as npt
 
 from bowfree.data.conditions import are_conditions, rows_of_conditions
 from bowfree.data.covariance import safe_inverse
-from bowfree.data.frames import Observations, read_observations
+from bowfree.data.frames import Observations, drop_call, read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows, Patterns
 from bowfree.data.moments import Moments
@@ -241,13 +241,7 @@ def diagnose(data: Any, moments: Moments | None = None, *, n_outliers: int = 10)
             for r in farthest
         ),
         int((distances.p_values < LEVEL / len(X)).sum()),
-        tuple(
-            describe_odd_columns(
-                odd_columns(names, X),
-                drop=lambda some: f"search again without {'it' if len(some) == 1 else 'them'}",
-                ordinal=ordinal_argument,
-            )
-        ),
+        tuple(describe_odd_columns(odd_columns(names, X))),
     )
 
 
@@ -446,13 +440,8 @@ def _are_row_numbers(column: Floats) -> bool:
     return bool(span == len(column) - 1 and len(np.unique(column)) == len(column))
 
 
-def describe_odd_columns(
-    odd: Mapping[str, Sequence[str]],
-    *,
-    drop: Callable[[Sequence[str]], str],
-    ordinal: Callable[[Sequence[str]], str],
-) -> list[str]:
-    """Return messages about `odd_columns`; `drop` and `ordinal` describe the remedies."""
+def describe_odd_columns(odd: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return messages about `odd_columns`; the command line puts its options into them."""
     found = []
     for kind, what in (
         ("identifier", "like row numbers or identifiers"),
@@ -461,11 +450,12 @@ def describe_odd_columns(
         names = odd.get(kind, ())
         if names:
             one = len(names) == 1
-            order = f"for ordered categories: {ordinal(names)}; " if kind == "few values" else ""
+            order = f"for ordered categories: ordinal={list(names)!r}; "
+            order = order if kind == "few values" else ""
             found.append(
                 f"column{'' if one else 's'} {join_names(names)} look{'s' if one else ''} {what}, "
                 f"and the model is for measurements; {order}to drop {'it' if one else 'them'}: "
-                f"{drop(names)}"
+                f"{drop_call(names)}"
             )
     return found
 
@@ -480,22 +470,8 @@ def warn_about_columns(data: Any, *, declared: Sequence[str] = ()) -> None:
         numeric = [k for k, name in enumerate(names) if name not in {*categories, *declared}]
         for kind, odd in odd_columns([names[k] for k in numeric], X[:, numeric]).items():
             found[kind] = list(dict.fromkeys([*found.get(kind, []), *odd]))
-    for sentence in describe_odd_columns(
-        found,
-        drop=lambda names: f"data.drop(columns={_as_list(names)})",
-        ordinal=ordinal_argument,
-    ):
+    for sentence in describe_odd_columns(found):
         warn(sentence, DataWarning)
-
-
-def ordinal_argument(names: Sequence[str]) -> str:
-    """Return the argument that declares columns as ordered categories."""
-    return f"ordinal={_as_list(names)}"
-
-
-def _as_list(names: Sequence[str]) -> str:
-    more = ["..."] if len(names) > 6 else []
-    return f"[{', '.join([*map(short_repr, names[:6]), *more])}]"
 
 
 def _tables(data: Any) -> Iterator[tuple[Sequence[str], Floats, Collection[str]]]:

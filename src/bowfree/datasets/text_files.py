@@ -69,32 +69,21 @@ def _decompress(path: Path) -> bytes:
     largest = max(_LARGE, _LARGEST_RATIO * len(content))
     try:
         if suffix == ".zst":
-            found = _zstd(content, largest)
+            import zstandard
+
+            # Unlike a stream reader, this raises an error if the file is cut off.
+            found = zstandard.ZstdDecompressor().decompress(content, max_output_size=largest)
         else:
             found = gzip.GzipFile(fileobj=io.BytesIO(content)).read(largest + 1)
     except ImportError:
         raise DataError(
-            f"{path.name}: reading .zst needs zstandard or pyarrow; run `pip install "
-            '"bowfree[files]"`'
+            f'{path.name}: reading .zst needs zstandard; run `pip install "bowfree[files]"`'
         ) from None
     except Exception as error:  # of one of these libraries
         raise DataError(f"{path.name} cannot be decompressed ({error}); is it complete?") from None
     if len(found) > largest:
         raise DataError(f"{path.name}: more than {largest:,} bytes in a file of {len(content):,}")
     return found
-
-
-def _zstd(content: bytes, largest: int) -> bytes:
-    try:
-        import zstandard
-    except ImportError:
-        import pyarrow
-
-        with pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd") as stream:
-            found: bytes = stream.read(largest + 1)
-            return found
-    unpacked: bytes = zstandard.ZstdDecompressor().decompress(content, max_output_size=largest)
-    return unpacked
 
 
 def _utf8(content: bytes, what: str, options: ReadOptions) -> bytes:
