@@ -358,3 +358,27 @@ def test_the_remedy_for_collinear_columns_can_be_pasted(tmp_path):
     assert remedy == """--drop '"a, b",c2'"""
     found = run("learn", path, *shlex.split(remedy), *QUICK, "--json")
     assert bf.parse(json.loads(found.stdout)["text"]).nodes == ("a", "b", "c")
+
+
+def test_all_problems_of_a_table_at_once(tmp_path):
+    """An identifier, dates, missing values, a constant and a sum; the remedies can be pasted."""
+    a, b, c = np.random.default_rng(2).normal(size=(3, 50)).round(4)
+    rows = [f"{k},2020-01-{k % 28 + 1:02},{x},{y if k != 7 else 'NA'},{z},3,{2 * z}"
+            for k, (x, y, z) in enumerate(zip(a, b, c, strict=True))]  # fmt: skip
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["id,day,a,b,c,same,double", *rows, ""]))
+    error = run("learn", path, *QUICK, code=1).stderr
+    for problem in (
+        "column 'day': '2020-01-01' in line 2",
+        "constant column 'same'",
+        "'double' is determined by 'c'",
+        "column id looks like row numbers",
+        "missing values in b (1)",
+    ):
+        assert problem in error
+    remedy = shlex.split(error[error.rindex("--drop") :])
+    assert remedy == ["--drop", "day,same,double,id"]
+    run("learn", path, *remedy, "--missing", "listwise", *QUICK)
+    error = run("learn", path, "--drop", "day", *QUICK, code=1).stderr
+    assert "missing values in b" in error
+    assert "--drop same,double" in error

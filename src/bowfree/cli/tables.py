@@ -20,7 +20,9 @@ import numpy.typing as npt
 
 from bowfree.cli import options as opt
 from bowfree.cli.terminal import say
+from bowfree.data.covariance import unusable_columns
 from bowfree.data.diagnostics import describe_odd_columns, odd_columns
+from bowfree.data.frames import drop_call
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.data.streaming import Sums
@@ -162,11 +164,15 @@ class Source:
         use = "pairwise" if "ordinal" in self.options else "fiml"
         only = "correlation" in self.options or self.conditions is not None
         fiml = "" if only else f"--missing {use} uses all observed values, "
-        return DataError(
+        message = (
             f"{piece.path.name}: missing values in {join_names(where)}; {fiml}--missing listwise "
             f"drops incomplete rows ({np.count_nonzero(missing.any(axis=1))} of {len(missing)}), "
             "--drop leaves out columns"
         )
+        problems, drop = unusable_columns(piece.table.names, piece.table.X)
+        if drop:
+            message = f"{'; '.join([message, *problems])}; to drop these: {drop_call(drop)}"
+        return DataError(message)
 
     def _measured(self, table: Table) -> list[int]:
         """Return the positions of the columns that are neither categories nor weights."""

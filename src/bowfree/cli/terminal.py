@@ -59,8 +59,8 @@ _PHRASES = {
     "averaged_effects": "`bowfree effects` without a graph",
 }
 # `name`, "name must be" at the start, name='word', name=1 or name = 1
-# data.drop(columns=['a', 'b']) and ordinal=['a', 'b']
-_COLUMNS = re.compile(r"data\.(drop)\(columns=(\[.*?\])\)|(?<!\w)(ordinal)=(\[.*?\])")
+# data.drop(columns=['a', 'b']), drop=['a', 'b'] and ordinal=['a', 'b']
+_COLUMNS = re.compile(r"data\.(drop)\(columns=(\[.*?\])\)|(?<!\w)(drop|ordinal)=(\[.*?\])")
 _PARAMETER = re.compile(
     r"""`([a-z_]+)`|(?:^|(?<=:\ ))([a-z_]+)(?=\ must\ )
     |(?<![\w.])([a-z_]{2,})\ ?=\ ?(?:'([^']*)'|"([^"]*)"|(?=\d|nan|inf))""",

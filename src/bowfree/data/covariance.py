@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.frames import drop_call, quoted, read_observations
+from bowfree.data.sample import cross_products, row_slices
 from bowfree.errors import DataError, FitWarning, warn
 from bowfree.graph.encodings import members, union
 from bowfree.graph.mixed_graph import MixedGraph
@@ -110,7 +111,12 @@ def missing_values(names: Sequence[str], values: Floats, what: str, use: str = "
             f"{all_values}missing='listwise' drops incomplete rows "
             f"({int(bad.any(axis=1).sum())} of {len(values)})"
         )
-    return DataError(f"missing or infinite values in {listed}: {remedy}")
+    message = f"missing or infinite values in {listed}: {remedy}"
+    if what == "value":
+        problems, drop = unusable_columns(names, values)
+        if drop:
+            message = str(_drop_error("; ".join([message, *problems]), drop))
+    return DataError(message)
 
 
 def check_scale(names: Sequence[str], size: Floats, what: str) -> None:
@@ -189,7 +195,7 @@ def _check_duplicates(names: Sequence[str], R: Floats, n: float) -> None:
             )
         first = same.argmax(axis=0)  # the diagonal is True
         copies = [k for k in range(len(names)) if first[k] < k]
-        raise _redundant([(names[k], [names[first[k]]]) for k in copies])
+        raise _drop_error(*_describe_redundant([(names[k], [names[first[k]]]) for k in copies]))
 
 
 def _check_block(names: Sequence[str], n: float, R: Floats, where: str) -> None:
@@ -210,9 +216,14 @@ def _check_block(names: Sequence[str], n: float, R: Floats, where: str) -> None:
             f"of the correlation matrix is {eigenvalues[0]:.3g}, and the variables that load on it "
             f"are {quoted(loaded)}; drop one of them"
         )
+    raise _drop_error(*_redundant_columns(names, R))
+
+
+def _redundant_columns(names: Sequence[str], R: Floats) -> tuple[str, list[str]]:
+    """Return a sentence on columns that others determine, and the fewest columns to drop."""
     kept, dropped = independent_columns(R)
     weights = np.linalg.solve(R[np.ix_(kept, kept)], R[np.ix_(kept, dropped)])
-    raise _redundant(
+    return _describe_redundant(
         [
             (names[k], [names[kept[i]] for i in np.flatnonzero(np.abs(w) > _NEGLIGIBLE)])
             for k, w in zip(dropped, weights.T, strict=True)
@@ -242,15 +253,53 @@ def independent_columns(R: Floats) -> tuple[list[int], list[int]]:
     return kept, [k for k in range(len(R)) if k not in kept]
 
 
-def _redundant(found: Sequence[tuple[str, Sequence[str]]]) -> DataError:
-    """Return the error that names columns to drop, with the columns that determine each."""
+def _describe_redundant(found: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, list[str]]:
     listed = [f"{name!r} is determined by {quoted(others)}" for name, others in found[:12]]
     more = [f"and {len(found) - 12} more"] if len(found) > 12 else []
     kind = "duplicated" if all(len(others) == 1 for _, others in found) else "collinear"
-    return DataError(
-        f"{kind} columns: {'; '.join(listed + more)}; drop {'it' if len(found) == 1 else 'these'}: "
-        f"{drop_call([name for name, _ in found])}"
-    )
+    return f"{kind} columns: {'; '.join(listed + more)}", [name for name, _ in found]
+
+
+def _drop_error(problems: str, columns: Sequence[str]) -> DataError:
+    them = "it" if len(columns) == 1 else "these"
+    return DataError(f"{problems}; drop {them}: {drop_call(columns)}")
+
+
+def unusable_columns(names: Sequence[str], X: Floats) -> tuple[list[str], list[str]]:
+    """Return sentences on constant, empty, duplicated and collinear columns, and which to drop.
+
+    Values may be missing; collinear columns are those of the complete rows.
+    """
+    problems, drop = [], []
+    low, high = (f.reduce(X, axis=0, initial=s) for f, s in ((np.fmin, np.inf), (np.fmax, -np.inf)))
+    constant = [name for name, same in zip(names, low >= high, strict=True) if same]
+    if constant:
+        problems.append(f"constant column {quoted(constant)}, without variance to explain")
+        drop += constant
+    rest = np.flatnonzero(low < high)
+    rows = X[:, rest]
+    rows = rows[np.isfinite(rows).all(axis=1)]
+    with np.errstate(all="ignore"):
+        Z = (rows - rows.mean(axis=0)) / rows.std(axis=0) if len(rows) > len(rest) else rows[:0]
+    if len(Z) and np.isfinite(Z).all():
+        R = cross_products(Z, Z) / len(Z)
+        if not _has_factor(R):
+            sentence, columns = _redundant_columns([names[k] for k in rest], R)
+            problems.append(sentence)
+            drop += columns
+    return problems, drop
+
+
+def check_constant(names: Sequence[str], X: Floats) -> None:
+    """Raise an error if a column is constant, which names all columns that cannot be used."""
+    constant = X[0] == X[-1]  # excludes most columns at once
+    for some in row_slices(X):
+        if not constant.any():
+            return
+        constant &= (X[0] == X[some]).all(axis=0)
+    if constant.any():
+        problems, drop = unusable_columns(names, X)
+        raise _drop_error("; ".join(problems), drop)
 
 
 def _families(graph: MixedGraph, n: float) -> list[tuple[list[int], str]]:

@@ -30,6 +30,7 @@ from bowfree.data.conditions import are_conditions, listed_conditions, read_cond
 from bowfree.data.covariance import (
     LARGEST,
     SMALLEST,
+    check_constant,
     check_ddof,
     check_definite,
     check_scale,
@@ -294,7 +295,7 @@ class DataOptions:
         if self.missing in ("fiml", "two-stage") and np.isnan(X).any():
             taken, rows, more = read_incomplete(names, X, self.missing, weights)
             return Moments._unchecked(names, *taken, rows, notes + more)
-        _check_constant(names, X)
+        check_constant(names, X)
         if ordered or self.correlation != "pearson":
             return self._correlations(names, X, weights, ordered, notes)
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the next lines
@@ -375,17 +376,6 @@ class DataOptions:
             )
         taken, ranked, more = read_ranks(names, X, self.correlation)
         return Moments._unchecked(names, *taken, ranked, notes + more)
-
-
-def _check_constant(names: tuple[str, ...], X: Floats) -> None:
-    constant = X[0] == X[-1]  # excludes most columns at once
-    for some in row_slices(X):
-        if not constant.any():
-            return
-        constant &= (X[0] == X[some]).all(axis=0)
-    if constant.any():
-        named = [names[k] for k in np.flatnonzero(constant)]
-        raise DataError(f"constant column {quoted(named)}: drop it, it has no variance to explain")
 
 
 def _take_weights(

@@ -281,7 +281,7 @@ class FrameTable:
                 X[:, j] = cells.cast(pl.Float64).to_numpy()
             else:
                 invalid.add(name, cells, cells.is_not_null())
-        invalid.check()
+        invalid.check([self.names[k] for k in chosen], X)
         return X
 
 

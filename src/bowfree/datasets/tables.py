@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.covariance import unusable_columns
+from bowfree.data.diagnostics import odd_columns
 from bowfree.errors import BowfreeError, DataError
 from bowfree.formats.csv_text import write_line, write_name
 from bowfree.text_reading import join_names, number, short_repr, similar_names
@@ -174,13 +177,14 @@ class ReadOptions:
 
     def check_names(self, names: Sequence[str], what: str) -> None:
         """Raise an error if a column has no name, or two have the same."""
-        seen = set()
-        for k, name in enumerate(names):
-            if not name:
-                raise DataError(f"{what}: column {k + 1} has no name; the first row has the names")
-            if name in seen:
-                raise DataError(f"{what}: two columns are named {short_repr(name)}; rename one")
-            seen.add(name)
+        unnamed = [str(k + 1) for k, name in enumerate(names) if not name]
+        if unnamed:
+            raise DataError(
+                f"{what}: column {join_names(unnamed)} has no name; the first row has the names"
+            )
+        twice = [short_repr(name) for name, times in Counter(names).items() if times > 1]
+        if twice:
+            raise DataError(f"{what}: two columns are named {join_names(twice)}; rename one")
 
     def table(self, names: Sequence[str], X: Floats) -> Table:
         """Return a table with NaN in place of the numbers in `na`."""
@@ -236,6 +240,7 @@ class InvalidCells:
     ) -> None:
         self.what, self.options, self.place = what, options, place
         self.problems: list[str] = []
+        self.columns: list[str] = []
 
     def add(self, name: str, cells: pl.Series, invalid: pl.Series) -> None:
         """Add the invalid cells of a column: the first three, their number, and a remedy."""
@@ -265,10 +270,24 @@ class InvalidCells:
                 "check its decimal mark and its size (below 1.8e308)",
             )
         self.problems.append(f"column {short_repr(name)}: {listed}{more}: {kind}; {remedy}")
+        self.columns.append(name)
 
-    def check(self, error: type[BowfreeError] = DataError) -> None:
-        """Raise an error if there are any."""
-        if len(self.problems) == 1:
-            raise error(f"{self.what}: {self.problems[0]}")
-        if self.problems:
-            raise error("\n  ".join([f"{self.what}:", *self.problems]))
+    def check(self, names: Sequence[str], X: Floats, error: type[BowfreeError] = DataError) -> None:
+        """Raise an error if there are any, which names the problems of the other columns as well."""
+        if not self.problems:
+            return
+        valid = [k for k, name in enumerate(names) if name not in self.columns]
+        problems, drop = unusable_columns([names[k] for k in valid], X[:, valid])
+        odd = odd_columns([names[k] for k in valid], X[:, valid]).get("identifier", [])
+        if odd:
+            problems.append(f"column {join_names(odd)} looks like row numbers or identifiers")
+        gaps = np.isnan(X[:, valid]).sum(axis=0)
+        lacking = [f"{names[valid[i]]} ({gaps[i]})" for i in np.flatnonzero(gaps)]
+        if lacking:
+            problems.append(f"missing values in {join_names(lacking)}")
+        lines = [*self.problems, *problems]
+        if len(lines) == 1:
+            raise error(f"{self.what}: {lines[0]}")
+        columns = list(dict.fromkeys([*self.columns, *drop, *odd]))
+        every = f"to drop all columns that cannot be used: drop={columns!r}"
+        raise error("\n  ".join([f"{self.what}:", *lines, every]))

@@ -353,7 +353,7 @@ class TextTable:
             name = self.names[chosen[j]]
             X[:, j], bad = self.options.convert(name, cells, decimal=self.decimal)
             invalid.add(name, cells, bad)
-        invalid.check(ParseError)
+        invalid.check([self.names[k] for k in chosen], X, ParseError)
         return X
 
     def _parse(
