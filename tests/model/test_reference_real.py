@@ -202,8 +202,6 @@ GROUPS = [
     ("r08", "group_equal_measures", "mechanism", ["x1"]),
     ("r10", "group_measures", "mechanism", ["x1", "x2", "x4", "x5"]),
     ("r10", "group_equal_measures", "mechanism", ["x1", "x2"]),
-    ("r10", "group_measures", "mechanism", ["x1", "x2", "x4", "x5"]),
-    ("r10", "group_equal_measures", "mechanism", ["x1", "x2"]),
 ]
 
 
