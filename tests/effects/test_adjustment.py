@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.effects.adjustment import adjustment_sets, instruments
+from bowfree.effects.adjustment import adjustment_distance, adjustment_sets, instruments
 
 
 def subsets(names):
@@ -201,20 +201,23 @@ def test_gadjid_counts_the_same_mistakes():
         truth, guess = (
             bf.MixedGraph(g.nodes, g.directed) for g in (random_admg(rng, 6), random_admg(rng, 6))
         )
-        guess = guess.reorder(truth.nodes)
-        mistakes = 0
-        for x in truth.nodes:
-            given = guess.parents(x)
-            for y in set(truth.nodes) - {x}:
-                if y in given:  # the guess says that x has no effect on y
-                    mistakes += y in truth.descendants(x)
-                else:
-                    mistakes += not is_valid(truth, x, y, given)
         matrices = [
-            (bf.formats.to_matrix(g, format="ggm") == 1).astype(np.int8) for g in (truth, guess)
+            (bf.formats.to_matrix(g, format="ggm") == 1).astype(np.int8)
+            for g in (truth, guess.reorder(truth.nodes))
         ]
-        _, expected = gadjid.parent_aid(*matrices, edge_direction="from row to column")
-        assert mistakes == expected
+        distance, mistakes = gadjid.oset_aid(*matrices, edge_direction="from row to column")
+        found = adjustment_distance(guess, truth)
+        assert (found.mistakes, found.distance) == (mistakes, pytest.approx(distance))
+
+
+def test_distances_of_graphs_with_hidden_causes():
+    for seed in range(30):
+        graph = random_admg(np.random.default_rng(seed))
+        assert adjustment_distance(graph, graph).mistakes == 0
+    truth = bf.parse("x -> y <-> z, w")
+    assert adjustment_distance(bf.MixedGraph(truth.nodes), truth).mistakes == 1
+    with pytest.raises(bf.errors.GraphError, match="different nodes"):
+        adjustment_distance(bf.parse("x -> y"), truth)
 
 
 def test_bad_questions_and_what_is_shown():

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, islice
+from itertools import combinations, islice, permutations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -317,6 +317,58 @@ def instruments(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> Inst
         found = sorted(found[:limit], key=lambda names: (len(names), names))
         rows += [Row(instrument=first.graph.nodes[z], given=given) for given in found]
     return Instruments(of, on, tuple(rows), n_graphs, all_graphs, complete)
+
+
+@public
+def adjustment_distance(estimate: GraphLike, truth: GraphLike) -> Row:
+    """Return the adjustment identification distance: the effects that a learned graph gets wrong.
+
+    For each ordered pair, the learned graph proposes an adjustment set, the optimal one or else the
+    smallest, or says that there is no effect. It is a mistake if the set is not valid in the true
+    graph, or the true graph has an effect. If the learned graph has no adjustment set, it is a
+    mistake if the true graph has one.
+
+    Parameters
+    ----------
+    estimate, truth : MixedGraph, or a result that has a graph
+        Acyclic graphs on the same nodes.
+
+    Returns
+    -------
+    Row
+        ``distance``, the fraction of mistakes; ``mistakes``; and ``n_pairs``.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> truth = bf.parse("w -> x -> y <- w")
+    >>> bf.effects.adjustment_distance(bf.parse("w -> x -> y, w <-> y"), truth).mistakes
+    1
+
+    References
+    ----------
+    L. Henckel, T. Würtzen, S. Weichwald, Adjustment identification distance: a gadjid for causal
+    structure learning, UAI 2024. For DAGs it is the Oset-AID.
+    """
+    learned, true = graph_of(estimate), graph_of(truth)
+    if set(learned.nodes) != set(true.nodes):
+        raise GraphError("the two graphs have different nodes; compare graphs on the same nodes")
+    mistakes = 0
+    for of, on in permutations(true.nodes, 2):
+        question = Question(true, of, on)
+        if on not in learned.descendants(of):
+            mistakes += bool(question.causal)
+            continue
+        sets = adjustment_sets(learned, of=of, on=on)
+        chosen = sets.optimal if sets.optimal is not None else next(iter(sets.minimal), None)
+        if chosen is None:
+            mistakes += bool(adjustment_sets(true, of=of, on=on, limit=1).minimal)
+        else:
+            forbidden = true._mask(chosen) & ~question.allowed
+            mistakes += bool(forbidden) or not question.adjusts(chosen)
+    n_pairs = len(true) * (len(true) - 1)
+    distance = mistakes / n_pairs if n_pairs else 0.0
+    return Row(distance=distance, mistakes=mistakes, n_pairs=n_pairs)
 
 
 class Question:

@@ -449,7 +449,7 @@ def _standard_errors(fit: Fit, gradients: list[Floats]) -> Floats:
     V = errors.covariance[np.ix_(rows, rows)]
     i, j = np.array([errors.parameters[s][1:] for s in rows], dtype=int).reshape(-1, 2).T
     variances = [G[i, j] @ V @ G[i, j] if G.any() else np.nan for G in gradients]
-    return np.sqrt(np.array(variances))
+    return np.sqrt(np.array(variances, dtype=np.float64))
 
 
 def _resampled(fit: Fit, effects: list[Effect], draws: Floats) -> Floats:

@@ -3,7 +3,7 @@
 ``mixed_graph`` defines :class:`bowfree.MixedGraph`; ``edits``, ``structure``, ``paths``,
 ``separation``, ``identification`` and ``pag`` define its methods. ``text`` reads and writes graphs,
 ``names`` looks up nodes and edges, ``graph_like`` accepts results in place of graphs, and
-``encodings`` converts between masks, bits and pair states.
+``encodings`` converts between masks, bits and pair states. ``metrics`` compares graphs.
 """
 
 import lazy_loader
