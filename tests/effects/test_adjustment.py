@@ -229,7 +229,7 @@ def test_bad_questions_and_what_is_shown():
     with pytest.raises(bf.errors.GraphError, match="cycle"):
         adjustment_sets(bf.parse("x -> y -> x"), of="x", on="y")
     assert adjustment_sets(graph, of="x", on="z").minimal == ((),)
-    assert "no set" in str(adjustment_sets(bf.parse("x -> y <-> x"), of="x", on="y"))
+    assert "no adjustment set" in str(adjustment_sets(bf.parse("x -> y <-> x"), of="x", on="y"))
     found = adjustment_sets(bf.parse("a -> x <- b, x -> y, a -> y, b -> y"), of="x", on="y")
     assert found.to_frame()["adjust_for"].tolist() == ["a, b"]
     assert found.to_dict()["sets"][0]["adjust_for"] == ["a", "b"]

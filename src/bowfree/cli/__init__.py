@@ -8,7 +8,8 @@ traceback. After Ctrl-C or SIGTERM, all results that are finished are printed an
 - ``terminal``: printing, progress, and the names of options in library messages
 - ``work``: computations that signals may end, and files
 - ``options``, ``tables``: options that commands share, for graphs, searches and data
-- ``learn``, ``data_commands``, ``graph_commands``, ``simulate``, ``app``, ``study``: the commands
+- ``learn``, ``data_commands``, ``question_commands``, ``graph_commands``, ``simulate``, ``app``,
+  ``study``: the commands
 
 The module of a command is imported when the command runs, so that ``bowfree --help`` is fast.
 """
@@ -36,6 +37,8 @@ COMMANDS = {
     "app": ("app", "Draw, fit and compare graphs in your browser."),
     "compare": ("data_commands", "Compare several graphs on the same data."),
     "effects": ("data_commands", "Estimate causal effects."),
+    "paths": ("question_commands", "Estimate direct, indirect and path-specific effects."),
+    "adjust": ("question_commands", "List the variables to adjust for, and instruments."),
     "equiv": ("graph_commands", "List the graphs that are equivalent to a graph."),
     "design": ("graph_commands", "Rank possible experiments by what they would reveal."),
     "convert": ("graph_commands", "Convert a graph to another format."),

@@ -101,7 +101,9 @@ class AdjustmentSets(RowTable, ToDict):
         }
 
     def _headline(self) -> str:
-        sets = count(len(self.minimal), "minimal adjustment set") if self.rows else "no set"
+        sets = (
+            count(len(self.minimal), "minimal adjustment set") if self.rows else "no adjustment set"
+        )
         effect = f"for the effect of {quote(self.of)} on {quote(self.on)}"
         return f"{sets} {effect}{_in_graphs(self)}"
 

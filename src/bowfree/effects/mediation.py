@@ -275,7 +275,7 @@ def path_effects(
         "p_value": p_value,
         "lower": lower,
         "upper": upper,
-        "share": estimates / total if total else np.full(len(found), np.nan),
+        "share": estimates / total + 0.0 if total else np.full(len(found), np.nan),
     }
     rows = tuple(
         Row(effect=name, **{column: float(values[k]) for column, values in columns.items()})

@@ -1,0 +1,115 @@
+"""Commands about one effect: adjust (of a graph alone) and paths (with data)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bowfree.cli import options as opt
+from bowfree.cli.tables import data_options, read_source
+from bowfree.cli.terminal import print_json, show
+from bowfree.cli.work import Work
+from bowfree.errors import GraphError
+from bowfree.graph.graph_like import graph_of
+from bowfree.results.display import count
+
+_ends = opt.group(
+    click.option("--of", metavar="NAME", required=True, help="The cause (exposure)."),
+    click.option("--on", metavar="NAME", required=True, help="The outcome."),
+)
+
+
+@click.command(
+    epilog='Example: bowfree adjust --graph "w -> x -> y <- w" --of x --on y\n\n'
+    "Or: bowfree adjust --graph-file results/graph.txt --of x --on y --equivalent"
+)
+@opt.graph_options
+@_ends
+@click.option(
+    "--equivalent", is_flag=True, help="Only what is valid in all graphs equivalent to this one."
+)
+@opt.json_option
+def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> None:
+    """List the variables to adjust for, and the instruments, of the effect of one variable.
+
+    A regression of the outcome on the cause and an adjustment set estimates the total effect. An
+    instrument, given other variables, estimates it even if the cause and the outcome have a hidden
+    common cause.
+    """
+    import bowfree as bf
+
+    graph = opt.read_graph(given)
+    asked = bf.equivalence_class(graph) if equivalent else graph
+    sets = bf.effects.adjustment_sets(asked, of=of, on=on)
+    found = bf.effects.instruments(asked, of=of, on=on)
+    if as_json:
+        print_json({"adjustment_sets": sets.to_dict(), "instruments": found.to_dict()})
+        return
+    show(sets._sections())
+    click.echo()
+    show(found._sections())
+    implied = graph.independencies()
+    click.echo()
+    show([f"the graph implies {count(len(implied), 'independency', 'independencies')}"])
+
+
+@click.command(
+    epilog='Example: bowfree paths plants.csv --graph "sun -> leaves -> fruit <- sun" --of sun '
+    "--on fruit --through leaves"
+)
+@data_options
+@opt.graph_options
+@_ends
+@click.option("--through", multiple=True, metavar="NAME", help="A mediator; may be repeated.")
+@click.option(
+    "--avoiding",
+    multiple=True,
+    metavar="NAME",
+    help="A variable that the paths of --through must not visit; may be repeated.",
+)
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=40),
+    help="Bootstrap intervals from this many samples, in place of normal ones.",
+)
+@opt.seed_option
+@opt.json_option
+def paths(
+    of: str,
+    on: str,
+    through: tuple[str, ...],
+    avoiding: tuple[str, ...],
+    resamples: int | None,
+    rng: int,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Estimate direct, indirect and path-specific effects, and their sensitivity to hidden causes.
+
+    The graph is fitted to DATA, a file with named columns. The robustness value shows how strong a
+    hidden cause would have to be to explain the effect away.
+    """
+    import bowfree as bf
+
+    model = opt.read_model(given)
+    graph = graph_of(model)
+    arguments = read_source(given).arguments(graph.nodes)
+    inference = {} if resamples is None else {"se": "bootstrap", "n_bootstrap": resamples}
+    work = Work.begin()
+    fit = work.run("the fit", bf.fit, graph, **arguments, **inference, rng=rng, required=True)
+    effects = bf.effects.path_effects(fit, of=of, on=on, through=through, avoiding=avoiding)
+    content: dict[str, Any] = {"path_effects": effects.to_dict(), "sensitivity": None}
+    robust: Any = None
+    reason = ""
+    try:
+        robust = bf.effects.sensitivity(fit, of=of, on=on)
+        content["sensitivity"] = robust.to_dict()
+    except GraphError as error:  # the effect is not that of a regression
+        reason = str(error)
+    if as_json:
+        work.output(print_json, content)
+    else:
+        work.output(show, [*effects._sections(), ""])
+        work.output(show, robust._sections() if robust else [f"no robustness value: {reason}"])
+    work.end()
