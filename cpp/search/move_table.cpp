@@ -16,7 +16,7 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 // With more variables than `screened_beyond`, the gain of a new edge is computed only if
 // `screen_factor` times the bound of the screen would improve the score (docs/evidence/scaling.md).
-constexpr int screened_beyond = 20;
+constexpr int screened_beyond = 12;
 constexpr double screen_factor = 2.0;
 
 // If more than one in `rebuild_share` pairs has changed, the whole tournament is computed again.
