@@ -369,7 +369,7 @@ def test_numbers_on_color_can_be_read():
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
     themes = re.findall(r"--background: (#\w+);.*?--ink: (#\w+);.*?--positive: (#\w+); "
                         r"--negative: (#\w+); --full: ([\d.]+);", style, re.DOTALL)  # fmt: skip
-    assert len(themes) == 3  # light, dark by the system, dark by the button
+    assert len(themes) == 4  # light, dark by the system, dark by the button, print
     for background, ink, *colors, full in themes:
         for color in colors:
             mixed = float(full) * rgb(color) + (1 - float(full)) * rgb(background)
