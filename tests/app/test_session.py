@@ -19,7 +19,9 @@ from scipy.stats import norm
 import bowfree as bf
 from bowfree.app.saved import Origin
 from bowfree.app.session import MAX_VARIABLES, Session
+from bowfree.data.diagnostics import diagnose
 from bowfree.data.options import DataOptions
+from bowfree.visualization.warnings import result_warnings
 
 DATA = bf.datasets.load_demo()
 NAMES = tuple(DATA)
@@ -240,14 +242,25 @@ def test_warnings_of_fit_data_and_search():
     data = {name: np.exp(DATA[name]) for name in NAMES}
     with opened(data=data) as session:
         assert session.wait()
-        assert any("not normal" in text for text in hello(session)["data_warnings"])
-        assert "rejects the graph" in hello(session)["state"]["fit"]["warnings"][-1]
+        found = {m["kind"]: m for m in hello(session)["analyses"]}["warnings"]["warnings"]
+        summary = bf.equivalence_class(session.drawing.graph).summary()
+        fit = session.fit
+        checks = diagnose(data, fit.moments)
+        assert found == result_warnings(fit, fit.estimates(), summary, checks=checks)
+        assert any("not normal" in text for text in found)
+        assert any("rejects the graph" in text for text in found)
         ask(session, "search", seed=1, from_current=False)
         assert session.wait()
         warnings = hello(session)["candidates"]["warnings"]
         assert any("chosen on the same data" in text for text in warnings)
-        assert not hello(session)["state"]["from_search"]
-        assert ask(session, "use", which=0)["state"]["from_search"]
+        assert not hello(session)["state"]["chosen_on_data"]
+        assert ask(session, "use", which=0)["state"]["chosen_on_data"]
+        state = ask(session, "arrange", how="circle") and hello(session)["state"]
+        assert state["chosen_on_data"]
+        a, mark, b = state["graph"][0]
+        assert ask(session, "change", a=a, mark="", b=b)["state"]["chosen_on_data"]  # edited later
+        ask(session, "undo")
+        assert not ask(session, "undo")["state"]["chosen_on_data"]
 
 
 def test_a_population_can_be_fitted_but_not_searched():

@@ -12,9 +12,11 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bowfree.app.background_jobs import Broadcast, LatestTask, error_text, internal_error
 from bowfree.app.editing import Drawing
+from bowfree.app.positions import Positions
 from bowfree.app.views import (
     View,
     changes_view,
@@ -24,6 +26,7 @@ from bowfree.app.views import (
     graph_view,
     knowledge_view,
 )
+from bowfree.data.diagnostics import diagnose_if_rows
 from bowfree.data.moments import Moments
 from bowfree.effects.bounds import quick_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
@@ -33,6 +36,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.search.neighbors import edge_changes
+from bowfree.visualization.warnings import result_warnings
 
 CLASS_SECONDS = 1.0  # time limit for the equivalence class of the current graph
 
@@ -71,16 +75,19 @@ class CurrentGraph:
     def __init__(
         self,
         moments: Moments,
+        rows: Any,
         drawing: Drawing,
         penalty: float,
+        positions: Positions,
         lock: threading.RLock,
         broadcast: Broadcast,
     ) -> None:
-        self._moments, self._names = moments, moments.names
+        self._moments, self._names, self._positions = moments, moments.names, positions
+        self._rows = rows  # for checks of normality and outliers; None if there are none
         self._lock, self._broadcast = lock, broadcast
         self._past: list[tuple[str, Drawing]] = []  # descriptions of edits, and drawings before
         self._future: list[tuple[str, Drawing]] = []
-        self.from_search: set[MixedGraph] = set()  # graphs that were chosen from a search
+        self.chosen_on_data: set[MixedGraph] = set()  # found by a search, or suggested changes
         self.penalty = penalty
         self.effect: tuple[str, str] | None = None  # the selected cause and effect
         self.analyses: dict[str, View] = {}  # messages about the current version, by kind
@@ -160,7 +167,10 @@ class CurrentGraph:
             "version": number,
             "graph": graph_view(drawing.graph),
             "knowledge": knowledge_view(drawing.knowledge, self._names),
-            "from_search": drawing.graph in self.from_search,
+            "curves": self._positions.draw(drawing.graph.edges, drawing.knowledge.forbidden),
+            "chosen_on_data": any(
+                old.graph in self.chosen_on_data for old in (drawing, *(d for _, d in self._past))
+            ),
             "undo": self._past[-1][0] if self._past else None,
             "redo": self._future[-1][0] if self._future else None,
             "penalty": self.penalty,
@@ -200,7 +210,10 @@ class CurrentGraph:
             found = edge_changes(
                 drawing.graph, self._moments, knowledge=drawing.knowledge, penalty=penalty
             )
-            return {"changes": changes_view(found)}
+            changes = changes_view(found)
+            new = [(c.a, c.after, c.b) for c in found if not c.before][: len(changes)]
+            edges = [(b, "->", a) if mark == "<-" else (a, mark, b) for a, mark, b in new]
+            return {"changes": changes, "curves": self._positions.draw_others(edges)}
 
         self._send("changes", version, find)
 
@@ -213,7 +226,38 @@ class CurrentGraph:
             return class_view(members, permitted)
 
         self._send("class", version, find)
+        self._send("warnings", version, lambda: {"warnings": self._find_warnings(version)})
         self._find_effect(version)
+
+    def _find_warnings(self, version: _Version) -> list[str]:
+        """Return the warnings that the report and the command line show as well."""
+        fit, found = version.fit, self._members
+        assert fit is not None
+        if found is None or found[0] != version.number:
+            return list(version.state["fit"]["warnings"])
+        with ignore_warnings():
+            checks = diagnose_if_rows(fit.moments, self._rows)
+            return result_warnings(fit, fit.estimates(), found[1].summary(), checks=checks)
+
+    def member(self, number: int) -> View:
+        """Return one of the equivalent graphs that were found, and the selected effect in it."""
+        found = self._members
+        if found is None or found[0] != self._version.number:
+            raise BowfreeError("the equivalent graphs are not known yet: wait a moment")
+        graph = found[1][number]
+        effect = None
+        if self.effect is not None:
+            of, on = self.effect
+            total = fit_quietly(graph, self._moments).total_effects().effect(of=of, on=on)
+            effect = total.estimate
+        return {"graph": graph_view(graph), "effect": effect}
+
+    def use_member(self, number: int) -> View:
+        """Show one of the equivalent graphs."""
+        self.member(number)
+        assert self._members is not None
+        drawing = self.drawing.with_graph(self._members[1][number])
+        return self.edit(drawing, "an equivalent graph chosen")
 
     def _find_effect(self, version: _Version) -> None:
         effect, fit, found = self.effect, version.fit, self._members

@@ -11,6 +11,8 @@ index, so names are never quoted. A missing or invalid field raises an error.
 ``position``, ``arrange``                positions of the variables
 ``penalty``                              the penalty of the score
 ``effect``, ``separation``               bounds of an effect; m-separation of two variables
+``implications``                         all equations that the graph implies, with tests
+``member``, ``use_member``               an equivalent graph: return it, make it the current one
 ``pin``, ``compare``, ``use``            another graph: keep it, compare it, make it the current one
 ``search``, ``bootstrap``, ``average``   long computations, one at a time
 ``report``, ``report_file``, ``stop``    write the report and return it; stop a computation
@@ -29,12 +31,14 @@ from bowfree.app.current_graph import ignore_warnings
 from bowfree.app.editing import MAX_TIERS, Drawing
 from bowfree.app.positions import ARRANGEMENTS, MAX_COORDINATE, arrange
 from bowfree.app.saved import Saved, python_code, read_saved, write_saved
-from bowfree.app.views import View, comparison_view, graph_view, separation_view
+from bowfree.app.views import MAX_MEMBERS, View, comparison_view, graph_view, separation_view
 from bowfree.equivalence.comparison import compare
+from bowfree.equivalence.equations import constraint_tests
 from bowfree.errors import BowfreeError
 from bowfree.formats.lavaan import read_lavaan
 from bowfree.formats.text_formats import FORMATS, read, write
 from bowfree.results.display import count
+from bowfree.results.serialization import to_plain
 from bowfree.text_reading import short_repr
 from bowfree.validation import LARGEST_PENALTY, as_float, check_penalty, is_number
 
@@ -131,7 +135,10 @@ def _change(session: Session, message: Message) -> View:
     what = f"{a} {mark} {b} added" if not old else f"{a} {old} {b} deleted"
     if old and mark:
         what = f"{a} {old} {b} changed to {a} {mark} {b}"
-    return session.current.edit(session.drawing.change_edge(a, mark, b), what)
+    drawing = session.drawing.change_edge(a, mark, b)
+    if message.has("suggested"):
+        session.current.chosen_on_data.add(drawing.graph)
+    return session.current.edit(drawing, what)
 
 
 def _penalty(session: Session, message: Message) -> View:
@@ -222,13 +229,14 @@ def _compare(session: Session, message: Message) -> View:
     with ignore_warnings():
         graphs = {"current": session.drawing.graph, "other": other}
         found = compare(graphs, rows, penalty=session.current.penalty)
-    return {"other": graph_view(other), "comparison": comparison_view(found)}
+    curves = session.positions.draw_others(other.edges)
+    return {"other": graph_view(other), "curves": curves, "comparison": comparison_view(found)}
 
 
 def _use(session: Session, message: Message) -> View:
     drawing = session.drawing.with_graph(_other_graph(session, message))
     if message.content.get("which") != "pinned":
-        session.current.from_search.add(drawing.graph)
+        session.current.chosen_on_data.add(drawing.graph)
     return session.current.edit(drawing, "another graph chosen")
 
 
@@ -257,9 +265,29 @@ def _budget(session: Session, message: Message) -> dict[str, Any]:
     return options
 
 
+def _implications(session: Session, message: Message) -> View:
+    tests = constraint_tests(session.drawing.graph, session.moments)
+    rows = sorted(tests.rows, key=lambda row: row.p_value)
+    names = ("equation", "value", "p_value")
+    return {
+        "implications": to_plain([{name: getattr(row, name) for name in names} for row in rows])
+    }
+
+
+def _member(session: Session, message: Message) -> View:
+    number = message.integer("number", 0, MAX_MEMBERS - 1)
+    return {"member": to_plain(session.current.member(number))}
+
+
+def _use_member(session: Session, message: Message) -> View:
+    return session.current.use_member(message.integer("number", 0, MAX_MEMBERS - 1))
+
+
 def _search(session: Session, message: Message) -> View:
-    from_current = message.boolean("from_current")
-    return session.jobs.search(session.drawing, _budget(session, message), from_current)
+    options = _budget(session, message)
+    if message.has("restarts"):
+        options["restarts"] = message.integer("restarts", 1, 10_000)
+    return session.jobs.search(session.drawing, options, message.boolean("from_current"))
 
 
 def _bootstrap(session: Session, message: Message) -> View:
@@ -341,7 +369,8 @@ HANDLERS: dict[str, Handler] = {
         handler.__name__.removeprefix("_"): handler
         for handler in (
             *(_draw, _change, _penalty, _lock, _forbid, _allow, _confounded, _tier, _tiers),
-            *(_position, _arrange, _effect, _separation, _compare, _use),
+            *(_position, _arrange, _effect, _separation, _implications, _compare, _use),
+            *(_member, _use_member),
             *(_search, _bootstrap, _report, _report_file, _save, _load, _read, _export, _code),
         )
     },

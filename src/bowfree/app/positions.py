@@ -6,7 +6,7 @@ A band contains the variables of a tier; variables without a tier are below the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.visualization.layout import HEIGHT, layout_by_name, module_layout, modules
+from bowfree.visualization.layout import HEIGHT, Layout, layout_by_name, module_layout, modules
+from bowfree.visualization.routing import Curve, Edge, place_labels, route_edges
 from bowfree.visualization.svg import printable
 
 ARRANGEMENTS = ("rows", "circle", "bands", "modules")
@@ -25,6 +26,9 @@ _MAX_LABEL = 24  # characters of a name that are written in its box
 _GAP = 84.0  # between boxes of a row, for a label
 _ROW_HEIGHT = HEIGHT + 62.0
 _MARGIN = 38.0  # between the border of a band and its boxes
+
+_MAX_LABELED = 60  # edges with labels that avoid each other
+_LABELS = {"spot": (34.0, 14.0), "wide": (86.0, 27.0)}  # sizes: a number, a number and an interval
 
 Pair = tuple[float, float]
 
@@ -39,12 +43,58 @@ class Arrangement:
 
 
 class Positions:
-    """The current arrangement. Moves are numbered, so that pages can ignore outdated ones."""
+    """The current arrangement and the curves of the edges.
 
-    def __init__(self, current: Arrangement, broadcast: Callable[[dict[str, Any]], None]) -> None:
+    Moves are numbered, so that pages can ignore outdated ones.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        current: Arrangement,
+        broadcast: Callable[[dict[str, Any]], None],
+    ) -> None:
         self.current = current
+        self._names = names
         self._moves = 0
         self._broadcast = broadcast
+        self._edges: list[Edge] = []
+        self._curves: dict[Edge, Curve] = {}  # of the edges when they were drawn last
+
+    def draw(self, edges: Sequence[Edge], forbidden: Sequence[Edge]) -> dict[str, Any]:
+        """Return the curves of the current edges and of forbidden ones, by ``"a,mark,b"``."""
+        self._edges = [*edges, *dict.fromkeys((a, "--", b) for a, _, b in forbidden)]
+        curves = self._route(self._edges)
+        self._curves = {curve.edge: curve for curve in curves}
+        return self._view(curves)
+
+    def draw_others(self, edges: Sequence[Edge]) -> dict[str, Any]:
+        """Return the curves of edges of another graph; those of the current graph are the same."""
+        return self._view(self._route(edges))
+
+    def _route(self, edges: Sequence[Edge]) -> list[Curve]:
+        return route_edges(self._names, edges, self._layout, self._curves)
+
+    @property
+    def _layout(self) -> Layout:
+        return Layout(np.array(self.current.centers), np.array(self.current.sizes))
+
+    def _view(self, curves: list[Curve]) -> dict[str, Any]:
+        index = {name: k for k, name in enumerate(self._names)}
+        found: dict[str, Any] = {
+            f"{index[a]},{mark},{index[b]}": {
+                "points": np.round(curve.points, 1).tolist(),
+                "bend": curve.bend,
+            }
+            for curve in curves
+            for a, mark, b in [curve.edge]
+        }
+        if len(curves) <= _MAX_LABELED:
+            for name, size in _LABELS.items():
+                spots = place_labels(curves, self._layout, np.tile(size, (len(curves), 1)))
+                for view, spot in zip(found.values(), np.round(spots, 1).tolist(), strict=True):
+                    view[name] = spot
+        return found
 
     def set(self, arrangement: Arrangement) -> None:
         """Change the arrangement and send it to all pages."""
@@ -63,6 +113,7 @@ class Positions:
             "moves": self._moves,
             "centers": [list(center) for center in self.current.centers],
             "bands": [list(band) for band in self.current.bands],
+            "curves": self._view(self._route(self._edges)),
         }
 
 

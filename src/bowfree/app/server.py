@@ -40,6 +40,11 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
+_WRONG_ADDRESS = (
+    "This is not the address of a running workbench.\n\n"
+    "Every start of `bowfree app` has a new address, which ends with a long random word. Copy the "
+    "whole address that the command printed, or start `bowfree app` again."
+)
 _HEARTBEAT = 2.0  # seconds between events without a message
 _SHUTDOWN_SECONDS = 1  # for open connections when the server ends
 
@@ -116,7 +121,7 @@ class Server:
         token, _, name = request.path_params["path"].partition("/")
         known = secrets.compare_digest(token.encode(), self.token.encode())
         if not known or request.headers.get("host") not in self._hosts:
-            return _respond("not found", 404)
+            return _respond(_WRONG_ADDRESS, 404)
         origin = request.headers.get("origin")
         ours = {f"http://{host}" for host in self._hosts}
         if (origin is not None or request.method == "POST") and origin not in ours:

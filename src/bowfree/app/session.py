@@ -14,19 +14,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakSet
 
-from bowfree.app.background_jobs import (
-    BackgroundJobs,
-    LatestTask,
-    error_text,
-    internal_error,
-)
-from bowfree.app.current_graph import CurrentGraph, ignore_warnings
+from bowfree.app.background_jobs import BackgroundJobs, error_text, internal_error
+from bowfree.app.current_graph import CurrentGraph
 from bowfree.app.editing import Drawing, EditError
 from bowfree.app.messages import HANDLERS, Message
 from bowfree.app.positions import Positions, arrange, labels
 from bowfree.app.saved import Origin
 from bowfree.app.views import View, graph_view
-from bowfree.data.diagnostics import diagnose_if_rows
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
@@ -39,7 +33,6 @@ from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import check_penalty
-from bowfree.visualization.warnings import data_warnings
 
 MAX_VARIABLES = 150
 
@@ -91,14 +84,12 @@ class Session:
         self._lock = threading.RLock()
         self._listeners: list[Callable[[View], None]] = []
         self.pinned: MixedGraph | None = None  # kept for comparison
-        self.data_warnings: list[str] = []
-        self.positions = Positions(arrange(drawing.graph, drawing.knowledge.tiers), self.broadcast)
+        arrangement = arrange(drawing.graph, drawing.knowledge.tiers)
+        self.positions = Positions(self.names, arrangement, self.broadcast)
         self.jobs = BackgroundJobs(self.moments, data, self.options, self._lock, self.broadcast)
-        self.current = CurrentGraph(self.moments, drawing, penalty, self._lock, self.broadcast)
-        self._checks = LatestTask()
-        if self.fit is not None:
-            fit = self.fit
-            self._checks.submit(lambda: self._check_data(fit))
+        self.current = CurrentGraph(
+            self.moments, self.rows, drawing, penalty, self.positions, self._lock, self.broadcast
+        )
         _open.add(self)
 
     @property
@@ -160,14 +151,12 @@ class Session:
 
     def close(self) -> None:
         """Stop all computations and end the threads."""
-        self._checks.close()
         self.current.close()
         self.jobs.close()
 
     def wait(self, seconds: float = 60.0) -> bool:
         """Wait until no computation is running; return whether that is the case."""
-        parts = (self.jobs, self.current, self._checks)
-        return all(part.wait(seconds) for part in parts)
+        return self.jobs.wait(seconds) and self.current.wait(seconds)
 
     def set_pinned(self, graph: MixedGraph | None) -> View:
         """Keep a graph for comparison."""
@@ -195,7 +184,6 @@ class Session:
                 "sizes": [list(size) for size in self.positions.current.sizes],
                 "data": self.origin.name,
                 "about": self.moments._headline(),
-                "data_warnings": self.data_warnings,
                 "n": to_plain(self.moments.n),
                 "formats": list(FORMATS),
                 "positions": self.positions.view(),
@@ -207,15 +195,3 @@ class Session:
                 "pinned": None if self.pinned is None else graph_view(self.pinned),
             }
         }
-
-    def _check_data(self, fit: Fit) -> None:
-        """Check normality, outliers and columns once, and send it to all pages."""
-        try:
-            with ignore_warnings():
-                checks = diagnose_if_rows(fit.moments, self.rows)
-            found = data_warnings(fit, None) + ([] if checks is None else checks.warnings())
-        except BowfreeError:  # the fit shows the problem
-            return
-        with self._lock:
-            self.data_warnings = found
-        self.broadcast({"kind": "data_warnings", "warnings": found})

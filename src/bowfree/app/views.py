@@ -29,6 +29,7 @@ from bowfree.visualization.warnings import fit_warnings
 View = dict[str, Any]
 
 MAX_CHANGES = 10
+MAX_MEMBERS = 300  # equivalent graphs that can be shown one after the other
 _LARGEST_INTEGER = 2**53  # that JavaScript represents exactly
 _MIN_SHARE = 0.02  # less frequent edges are not listed
 
@@ -93,6 +94,7 @@ def class_view(members: EquivalenceClass, permitted: EquivalenceClass) -> View:
         "size": _count(members.size),
         "permitted": _count(permitted.size),
         "complete": permitted.complete,
+        "shown": min(len(permitted) if permitted.size < 2**31 else MAX_MEMBERS, MAX_MEMBERS),
         "ends": [[edge.end_at_a, edge.end_at_b] for edge in edges],
         "n_same": sum(edge.invariant for edge in edges),
     }

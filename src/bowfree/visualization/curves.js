@@ -22,6 +22,81 @@ function at(p, t) {
 }
 const xy = (p) => `${p[0].toFixed(1)},${p[1].toFixed(1)}`;
 
+// --- pictures ---
+
+const STYLES = [
+  "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size",
+  "font-family", "font-weight", "text-anchor", "visibility", "display",
+];
+
+// A drawing on the page as the text of an SVG file, with its colors and a caption below.
+function pictureText(svg, caption, background) {
+  const copy = svg.cloneNode(true),
+    [originals, copies] = [svg, copy].map((root) => [...root.querySelectorAll("*")]);
+  originals.forEach((element, k) => {
+    const style = getComputedStyle(element);
+    copies[k].removeAttribute("class");
+    if (style.display === "none" || style.visibility === "hidden" || element.matches(".touch, .ghosts"))
+      copies[k].dataset.drop = "";
+    else for (const name of STYLES) copies[k].style.setProperty(name, style.getPropertyValue(name));
+  });
+  for (const element of copy.querySelectorAll("[data-drop]")) element.remove();
+  const [x, y, width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+  const wide = Math.max(width, 420),
+    left = x - (wide - width) / 2,
+    style = getComputedStyle(svg),
+    lines = caption.flatMap((line) => brokenLines(line, Math.floor(wide / 6.2)));
+  const make = (name, attributes, text = "") => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.textContent = text;
+    return element;
+  };
+  const tall = height + 17 * lines.length + 12;
+  for (const name of ["class", "style", "id"]) copy.removeAttribute(name);
+  copy.setAttribute("viewBox", [left, y, wide, tall].join(" "));
+  copy.setAttribute("width", Math.round(wide));
+  copy.setAttribute("height", Math.round(tall));
+  copy.prepend(make("rect", { x: left, y, width: wide, height: tall, fill: background }));
+  lines.forEach((line, k) =>
+    copy.append(
+      make("text", { x: left + 14, y: y + height + 17 * (k + 1) - 4, fill: style.color,
+        "font-size": 12, "font-family": "Helvetica, Arial, sans-serif", "text-anchor": "start" }, line),
+    ),
+  );
+  return new XMLSerializer().serializeToString(copy);
+}
+
+// Lines of at most so many letters.
+function brokenLines(text, most) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    if (lines[lines.length - 1].length + word.length >= most) lines.push("");
+    lines[lines.length - 1] += (lines[lines.length - 1] ? " " : "") + word;
+  }
+  return lines;
+}
+
+// Save a drawing as "svg" or, at twice its size, as "png".
+async function savePicture(text, kind, name) {
+  const link = document.createElement("a");
+  link.href = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  if (kind === "png") {
+    const image = new Image();
+    image.src = link.href;
+    await image.decode();
+    const canvas = document.createElement("canvas"),
+      scale = Math.min(2, 8000 / Math.max(image.width, image.height));
+    [canvas.width, canvas.height] = [scale * image.width, scale * image.height];
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    link.href = canvas.toDataURL("image/png");
+  }
+  link.download = `${name}.${kind}`;
+  link.click();
+}
+
+// --- geometry ---
+
 // Signed distance of a point from a box; negative inside.
 function boxDistance(point, center, size) {
   const r = size[1] / 2;

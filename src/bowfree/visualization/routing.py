@@ -287,7 +287,8 @@ def _clipped(points: Floats, layout: Layout, i: int, j: int) -> Floats:
     left_start = _box_distance(line - layout.centers[i], layout.sizes[i]) >= _GAP
     before_end = _box_distance(line - layout.centers[j], layout.sizes[j]) >= _GAP
     free = np.flatnonzero(left_start & before_end)
-    # Boxes never touch, so part of the curve is free.
+    if not len(free):  # the boxes touch, as in the workbench while one of them is moved
+        return points
     t0, t1 = t[free[0]], t[free[-1]]
     first, last = points_on(points, np.array([t0, t1]))
     # The control point of a part of the curve is the polar form at (t0, t1).

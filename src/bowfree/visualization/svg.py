@@ -108,7 +108,7 @@ def edge_shape(curve: Curve, ends: tuple[str, str]) -> EdgeShape:
     for k, inner, mark in ((0, 1, ends[0]), (-1, -2, ends[1])):
         tip = curve.points[k]
         along = tip - curve.points[inner]
-        along /= float(np.hypot(*along))
+        along /= float(np.hypot(*along)) or 1.0
         across = np.array([-along[1], along[0]]) * (HEAD_WIDTH / 2)
         base = tip - along * HEAD_LENGTH
         head = np.array([tip, base + across, base - across])

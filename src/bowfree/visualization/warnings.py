@@ -19,6 +19,11 @@ from bowfree.text_reading import join_names
 from bowfree.uncertainty.average_result import AveragedEffects
 
 ROBUST_WORK = 2e10  # operations for robust standard errors that were not requested: seconds
+CHOSEN_ON_DATA = (
+    "The graph was chosen on the same data: standard errors, intervals and the chi-square test "
+    "ignore this choice and look more certain than they are. A holdout sample, or averaged effects, "
+    "account for it."
+)
 NEGLIGIBLE = 0.01  # RMSEA below which a rejected graph still fits well enough
 
 
@@ -179,9 +184,5 @@ def search_warnings(search: SearchResult) -> list[str]:
     if not confidence.reliable:
         found.append(f"{'; '.join(confidence._sections())}.")
     if search.holdout is None:
-        found.append(
-            "The graph was chosen on the same data: standard errors, intervals and the chi-square "
-            "test ignore this choice and look more certain than they are. A holdout sample, or "
-            "averaged effects, account for it."
-        )
+        found.append(CHOSEN_ON_DATA)
     return found

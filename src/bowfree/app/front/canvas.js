@@ -33,6 +33,10 @@ class Canvas extends GraphView {
     this.actions.pairMenu(a, b, point);
   }
 
+  onGhostClick(edge) {
+    this.actions.suggestion(edge);
+  }
+
   boxAt(point) {
     return this.centers.findIndex((center, v) => boxDistance(point, center, this.sizes[v]) <= 3);
   }
@@ -83,7 +87,8 @@ class Canvas extends GraphView {
     const { v } = dragged;
     if (!dragged.moved) {
       this.boxes[v].focus();
-      this.actions.nodeMenu(v, this.toScreen(this.centers[v]));
+      if (this.from !== null && this.from !== v) this.endEdge(v, dragged.mark);
+      else this.actions.nodeMenu(v, this.toScreen(this.centers[v]));
     } else if (dragged.moving) {
       this.actions.move(v, ...this.centers[v]);
     } else {
@@ -100,6 +105,7 @@ class Canvas extends GraphView {
 
   moveBox(v, x, y) {
     this.centers[v] = [x, y];
+    this.moved.add(v);
     this.boxes[v].setAttribute("transform", `translate(${xy(this.centers[v])})`);
     this.edges.forEach(([a, , b], k) => {
       if (a === v || b === v) this.drawEdge(k);
@@ -125,18 +131,20 @@ class Canvas extends GraphView {
       if (next >= 0) this.boxes[next].focus();
     } else if (event.key === "Enter" || event.key === "b") {
       if (this.from === null) this.setFrom(v);
-      else {
-        const from = this.from,
-          mark = event.key === "b" ? "<->" : this.mode === "move" ? "->" : this.mode;
-        this.setFrom(null);
-        if (from !== v) this.actions.draw(from, mark, v);
-      }
+      else this.endEdge(v, event.key === "b" ? "<->" : this.mode);
     } else if (event.key === " " || event.key === "ContextMenu") {
       this.actions.nodeMenu(v, this.toScreen(this.centers[v]));
     } else if (event.key === "Escape" && this.from !== null) {
       this.setFrom(null);
     } else return;
     event.preventDefault();
+  }
+
+  // End the edge that was started with the keyboard or the menu.
+  endEdge(v, mark) {
+    const from = this.from;
+    this.setFrom(null);
+    if (from !== v) this.actions.draw(from, mark === "move" ? "->" : mark, v);
   }
 
   setFrom(v) {
@@ -147,7 +155,7 @@ class Canvas extends GraphView {
     this.actions.say(
       v === null
         ? "No edge was started."
-        : `From ${this.names[v]}: move to another variable with the arrow keys and press Enter, or b for ↔.`,
+        : `From ${this.names[v]}: click another variable, or go to it with the arrow keys and press Enter, or b for ↔.`,
     );
   }
 

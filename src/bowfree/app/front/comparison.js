@@ -27,7 +27,12 @@ class Comparison {
       this.close();
       return;
     }
-    Object.assign(this, { which, graph: answer.other, result: answer.comparison });
+    Object.assign(this, {
+      which,
+      graph: answer.other,
+      curves: answer.curves,
+      result: answer.comparison,
+    });
     const name = which === "pinned" ? "The kept graph" : `Graph ${which + 1} of the search`;
     if (!this.view) {
       const host = make("figure", { class: "other" }, make("figcaption"));
@@ -41,8 +46,11 @@ class Comparison {
       `${name}: ${counted(differences(bench.state.graph, this.graph).length, "difference")}`,
     );
     this.draw();
-    this.view.setPositions(bench.canvas.centers, bench.canvas.bands);
-    bench.canvas.fit();
+    if (!this.view.scale) {
+      const { centers, bands } = bench.canvas;
+      this.view.setPositions({ centers, bands, curves: this.curves });
+      bench.canvas.fit();
+    }
     bench.render();
   }
 
@@ -50,7 +58,7 @@ class Comparison {
     if (!this.view) return;
     const { graph, knowledge } = this.bench.state;
     const differs = this.markDifferences(this.graph, graph);
-    this.view.setGraph(this.graph, { knowledge, differs });
+    this.view.setGraph(this.graph, { knowledge, differs, curves: this.curves });
   }
 
   // For each edge, "only" if the other graph has no edge there, "differs" if it has another one.

@@ -1,125 +1,71 @@
 // --- decorations: labels of edges, forbidden edges, bands ---
 
-const MAX_INTERVALS = 14,
-  MAX_ESTIMATES = 45; // edges that are labeled by default
+const MAX_LABELED = 45; // edges that are labeled by default
 
-// Labels of edges, placed where they hide least.
+// Labels of edges, where the session has placed them.
 function labelParts(view) {
-  const n = view.edges.length;
   let kind = view.display.labels;
-  if (kind === "auto")
-    kind = n <= MAX_INTERVALS ? "intervals" : n <= MAX_ESTIMATES ? "estimates" : "none";
-  const labels = [],
-    taken = [],
-    lines = view.edges.map((_, k) => pointsOn(view.curveOf(k)));
-  view.edges.forEach((edge, k) => {
+  if (kind === "auto") {
+    const several = view.edges.length > MAX_LABELED;
+    kind = several ? "none" : view.details.shares ? "shares" : "standardized";
+  }
+  return view.edges.flatMap((edge, k) => {
     const e = view.details.estimates && view.details.estimates[k],
-      share = view.shareOf(k);
+      share = view.shareOf(k),
+      points = view.curveOf(k);
     let text = "";
     if (kind === "shares") text = missing(share) ? "" : percent(share);
     else if (e && kind === "standardized") text = fixed(e.standardized, 2);
     else if (e && kind !== "none") text = significant(e.estimate);
+    if (!text || !points || view.isWeak(k)) return [];
     const more =
       e && kind === "intervals" && !missing(e.low)
         ? `${significant(e.low, 2)} to ${significant(e.high, 2)}`
         : "";
-    const points = text && view.curveOf(k);
-    if (!points) return;
-    const size = [6.6 * Math.max(text.length, 0.72 * more.length) + 6, more ? 24 : 13];
-    const others = lines.filter((_, other) => other !== k).flat();
-    const spot = labelSpot(view, points, size, taken, others);
-    taken.push([spot, size]);
-    labels.push(
+    const size = [7.2 * Math.max(text.length, more.length) + 4, more ? 27 : 14];
+    const [a, mark, b] = edge,
+      found = view.curves[edge.join()];
+    const still = found && !view.moved.has(a) && !view.moved.has(b);
+    const spot = (still && found[more ? "wide" : "spot"]) || at(points, 0.5);
+    const half = { x: -size[0] / 2, y: -size[1] / 2 };
+    return [
       make(
         "svg:g",
         {
-          class: `weight ${edge[1] === "->" ? "directed" : "bidirected"}`,
+          class: `weight ${mark === "->" ? "directed" : "bidirected"}`,
           transform: `translate(${xy(spot)})`,
         },
-        make("svg:rect", {
-          x: -size[0] / 2,
-          y: -size[1] / 2,
-          width: size[0],
-          height: size[1],
-          rx: 3,
-        }),
-        make("svg:text", { dy: more ? "-0.15em" : "0.35em" }, text),
+        make("svg:rect", { ...half, width: size[0], height: size[1], rx: 3 }),
+        make("svg:text", { dy: more ? "-0.1em" : "0.35em" }, text),
         more ? make("svg:text", { class: "interval", dy: "0.95em" }, more) : null,
       ),
-    );
+    ];
   });
-  return labels;
 }
 
-// Points on a curve that a label should not hide.
-function pointsOn(curve) {
-  return curve ? Array.from({ length: 19 }, (_, k) => at(curve, (k + 1) / 20)) : [];
-}
-
-// The position where a label hides least: on its curve, or beside a curve that is too short.
-function labelSpot(view, points, size, taken, others = []) {
-  const chord = [points[2][0] - points[0][0], points[2][1] - points[0][1]],
-    length = Math.hypot(...chord) || 1;
-  const across = [-chord[1] / length, chord[0] / length];
-  // Length of the curve under a label on it, and distance of a label beside it.
-  const along = Math.min(
-    (length * size[0]) / Math.abs(chord[0]),
-    (length * size[1]) / Math.abs(chord[1]),
-  );
-  const away = (Math.abs(across[0]) * size[0] + Math.abs(across[1]) * size[1]) / 2 + 4;
-  const hidden = 20 * Math.max(0, along / length - 0.5);
-  let best = at(points, 0.5),
-    least = Infinity;
-  const consider = (spot, own) => {
-    let cost = own;
-    const over = (center, other) => {
-      const x = (size[0] + other[0]) / 2 - Math.abs(spot[0] - center[0]);
-      const y = (size[1] + other[1]) / 2 - Math.abs(spot[1] - center[1]);
-      if (x > 0 && y > 0) cost += Math.min(x, y);
-    };
-    for (const [center, other] of taken) over(center, other);
-    view.centers.forEach((center, v) => over(center, view.sizes[v]));
-    for (const [x, y] of others) {
-      if (Math.abs(x - spot[0]) < size[0] / 2 && Math.abs(y - spot[1]) < size[1] / 2) cost += 1.5;
-    }
-    if (cost < least) [best, least] = [spot, cost];
-  };
-  for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74])
-    consider(at(points, t), hidden + 0.2 * Math.abs(t - 0.5));
-  const middle = at(points, 0.5);
-  for (const side of [-1, 1])
-    consider([middle[0] + side * away * across[0], middle[1] + side * away * across[1]], 2);
-  return best;
+// Make an element behave like a button with a menu or an action at its middle.
+function onActivate(element, act) {
+  element.addEventListener("click", (event) => act([event.clientX, event.clientY]));
+  element.addEventListener("keydown", (event) => {
+    if (!["Enter", " ", "Delete", "Backspace"].includes(event.key)) return;
+    event.preventDefault();
+    const r = element.getBoundingClientRect();
+    act([(r.left + r.right) / 2, (r.top + r.bottom) / 2]);
+  });
 }
 
 // Forbidden edges, as dashed lines.
 function ruleParts(view) {
-  const lines = view.edges.map((edge) =>
-    at(
-      fullCurve(view.centers[edge[0]], view.centers[edge[2]], view.bends.get(edge.join())),
-      0.5,
-    ),
-  );
   return view.knowledge.forbidden.map(([a, mark, b]) => {
-    const bend = chooseBend([a, "->", b], undefined, view.centers, view.sizes, lines);
-    const points = clipped(
-      fullCurve(view.centers[a], view.centers[b], bend),
-      [a, b].map((v) => [view.centers[v], view.sizes[v]]),
-    );
+    const points = view.curveOfEdge([a, "--", b]);
     const text = `forbidden: ${view.names[a]} ${ARROWS[mark]} ${view.names[b]}`;
-    const line = points ? `M${xy(points[0])} Q${xy(points[1])} ${xy(points[2])}` : "";
-    const spot = points ? labelSpot(view, points, [20, 20], []) : view.centers[a];
+    const line = points ? curvePath(points) : "";
+    const spot = points ? at(points, 0.5) : view.centers[a];
     const rule = make(
       "svg:g",
       { class: "rule", tabindex: 0, role: "button", "aria-label": text },
-      make("svg:path", {
-        class: "touch",
-        d: line,
-      }),
-      make("svg:path", {
-        class: "line",
-        d: line,
-      }),
+      make("svg:path", { class: "touch", d: line }),
+      make("svg:path", { class: "line", d: line }),
       make(
         "svg:g",
         { transform: `translate(${xy(spot)})` },
@@ -128,17 +74,37 @@ function ruleParts(view) {
       ),
       make("svg:title", {}, text),
     );
-    rule.addEventListener("click", (event) =>
-      view.onRuleClick(a, b, [event.clientX, event.clientY]),
-    );
-    rule.addEventListener("keydown", (event) => {
-      if (!["Enter", " ", "Delete", "Backspace"].includes(event.key)) return;
-      event.preventDefault();
-      const r = rule.getBoundingClientRect();
-      view.onRuleClick(a, b, [(r.left + r.right) / 2, (r.top + r.bottom) / 2]);
-    });
+    onActivate(rule, (point) => view.onRuleClick(a, b, point));
     return rule;
   });
+}
+
+// The best additions, as faint dashed edges; a click takes one.
+function ghostParts(view) {
+  const found = view.details.suggestions;
+  if (!found || !view.display.suggestions) return [];
+  return found.map(({ a, after, b, score }) => {
+    const edge = after === "<-" ? [b, "->", a] : [a, after, b];
+    const points = view.curveOfEdge(edge);
+    if (!points) return null;
+    const drawn = edgeShape(points, edge[1] === "<->" ? ["head", "head"] : ["tail", "head"]);
+    const text = `Suggestion: add ${view.names[edge[0]]} ${ARROWS[edge[1]]} ${view.names[edge[2]]}, score ${signed(score, 4)}`;
+    const ghost = make(
+      "svg:g",
+      {
+        class: `ghost ${edge[1] === "<->" ? "bidirected" : "directed"}`,
+        tabindex: 0,
+        role: "button",
+        "aria-label": text,
+      },
+      make("svg:path", { class: "touch", d: drawn.line }),
+      make("svg:path", { class: "line", d: drawn.line }),
+      drawn.heads.map((d) => make("svg:path", { class: "head", d })),
+      make("svg:title", {}, `${text}. Click to add it.`),
+    );
+    onActivate(ghost, () => view.onGhostClick(edge));
+    return ghost;
+  }).filter(Boolean);
 }
 
 // Tiers, as bands.

@@ -18,10 +18,21 @@ const KEYS = [
   ["Escape", "close a menu, or cancel an edge"],
 ];
 
+function nameList(bench) {
+  return make(
+    "datalist",
+    { id: `${bench.id}-names` },
+    bench.names.map((value) => make("option", { value })),
+  );
+}
+
 // Create the elements of the page; those that change are fields of the workbench.
 function buildFrame(bench) {
   bench.status = make("p", { class: "status", role: "status", "aria-live": "polite" });
   bench.numbers = make("dl", { class: "numbers", "aria-label": "Fit of the graph" });
+  bench.warningLine = make("p", { class: "warning-line" });
+  bench.captionLine = make("p", { class: "caption" });
+  bench.startLine = make("div", { class: "start", hidden: true });
   bench.stage = make("div", { class: "stage" });
   bench.lost = make("p", { class: "lost", role: "alert", hidden: true });
   bench.undoButton = button("↶ Undo", () => bench.ask({ do: "undo" }));
@@ -33,6 +44,8 @@ function buildFrame(bench) {
       button(text, () => bench.setMode(mode), {
         role: "radio",
         "aria-checked": String(mode === "->"),
+        tabindex: mode === "->" ? 0 : -1,
+        onkeydown: (event) => bench.onModeKey(event),
         title,
         "data-mode": mode,
       }),
@@ -56,10 +69,10 @@ function buildFrame(bench) {
   const labels = select(
     [
       ["auto", "labels: auto"],
-      ["intervals", "with intervals"],
-      ["estimates", "estimates"],
       ["standardized", "standardized"],
-      ["shares", "shares"],
+      ["estimates", "in units"],
+      ["intervals", "with intervals"],
+      ["shares", "probabilities"],
       ["none", "no labels"],
     ],
     "auto",
@@ -74,6 +87,43 @@ function buildFrame(bench) {
       onchange: (event) => bench.setDisplay("marks", event.target.checked),
     }),
     " class marks",
+  );
+  const suggestions = make(
+    "label",
+    { title: "Draw the best next edges as dashed lines; a click adds one" },
+    make("input", {
+      type: "checkbox",
+      checked: true,
+      onchange: (event) => bench.setDisplay("suggestions", event.target.checked),
+    }),
+    " suggestions",
+  );
+  const finder = make("input", {
+    type: "search",
+    class: "finder",
+    placeholder: "find a variable",
+    "aria-label": "Find a variable",
+    list: `${bench.id}-names`,
+    onchange: (event) => event.target.value && bench.findVariable(event.target.value),
+  });
+  bench.filter = make(
+    "label",
+    { class: "filter", hidden: true },
+    "hide edges below ",
+    make("input", {
+      type: "range",
+      min: 0,
+      max: 1,
+      step: 0.05,
+      value: 0,
+      "aria-label": "Hide edges with a smaller standardized estimate",
+      oninput: (event) => {
+        const least = Number(event.target.value);
+        bench.setDisplay("least", least);
+        const shown = bench.canvas.edges.filter((_, k) => !bench.canvas.isWeak(k)).length;
+        bench.say(`${shown} of ${bench.canvas.edges.length} edges are drawn: those of at least ${least}.`);
+      },
+    }),
   );
   const tiers = make(
     "span",
@@ -159,9 +209,15 @@ function buildFrame(bench) {
           arrangement,
           labels,
           marks,
+          suggestions,
+          ...(bench.names.length >= 20 ? [finder, nameList(bench)] : []),
+          bench.filter,
         ),
-        bench.stage,
         bench.status,
+        bench.warningLine,
+        bench.startLine,
+        bench.stage,
+        bench.captionLine,
       ),
       make("aside", { "aria-label": "Panels" }, bench.tabs, bench.page),
     ),

@@ -7,12 +7,13 @@ class GraphView {
   constructor(host, variables, name) {
     Object.assign(this, { host, ...variables, scale: null });
     this.edges = [];
-    this.bends = new Map();
+    this.curves = {}; // by edge, from the session
+    this.moved = new Set(); // boxes that were moved since
     this.centers = [];
     this.bands = [];
-    this.display = { labels: "auto", marks: false };
+    this.display = { labels: "auto", marks: false, least: 0, suggestions: true };
     this.groups = Object.fromEntries(
-      ["bands", "rules", "lines", "labels", "boxes", "rubber"].map((part) => [
+      ["bands", "rules", "ghosts", "lines", "labels", "boxes", "rubber"].map((part) => [
         part,
         make("svg:g", { class: part }),
       ]),
@@ -26,6 +27,27 @@ class GraphView {
     host.append(this.pan);
     this.boxes = this.names.map((_, v) => this.makeBox(v));
     this.groups.boxes.append(...this.boxes);
+    this.pan.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && !event.metaKey && this.pan.scrollHeight > this.pan.clientHeight + 4) return;
+        event.preventDefault();
+        this.zoomAt(this.scale * Math.exp(-event.deltaY / 400), [event.clientX, event.clientY]);
+      },
+      { passive: false },
+    );
+    // Drag the background to pan.
+    this.svg.addEventListener("pointerdown", (event) => {
+      if (event.target !== this.svg || event.button || event.pointerType === "touch") return;
+      const [x, y] = [event.clientX + this.pan.scrollLeft, event.clientY + this.pan.scrollTop];
+      const move = (e) => this.pan.scrollTo(x - e.clientX, y - e.clientY);
+      const end = () => {
+        removeEventListener("pointermove", move);
+        removeEventListener("pointerup", end);
+      };
+      addEventListener("pointermove", move);
+      addEventListener("pointerup", end);
+    });
     new ResizeObserver(() => {
       if (!this.userScale) this.fit();
     }).observe(this.pan);
@@ -76,33 +98,32 @@ class GraphView {
 
   // --- content ---
 
-  setPositions(centers, bands) {
+  // A new arrangement is shown as a whole; after the move of one box the view stays as it is.
+  setPositions({ centers, bands, curves }) {
+    const different = centers.filter((center, v) => {
+      const [x, y] = this.centers[v] || [];
+      return Math.hypot(center[0] - x, center[1] - y) > 0.1 || x === undefined;
+    });
+    const arranged = different.length > 1 || !this.scale;
     this.centers = centers.map((center) => [...center]);
     this.bands = bands;
-    this.bends.clear();
-    this.userScale = false;
+    this.curves = curves;
+    this.moved.clear();
     this.drawAll();
-    this.fit();
+    if (arranged) this.fit();
+    else this.keepScale();
   }
 
   // `details` has knowledge, estimates, ends, shares, and `differs`, the differences from another
   // graph.
   setGraph(edges, details) {
     Object.assign(this, { edges, knowledge: details.knowledge, details });
+    Object.assign(this.curves, details.curves);
     this.drawAll();
   }
 
   drawAll() {
     if (!this.centers.length || !this.knowledge) return;
-    const kept = new Map();
-    const lines = [];
-    for (const edge of this.edges) {
-      const key = edge.join();
-      const bend = chooseBend(edge, this.bends.get(key), this.centers, this.sizes, lines);
-      kept.set(key, bend);
-      lines.push(at(fullCurve(this.centers[edge[0]], this.centers[edge[2]], bend), 0.5));
-    }
-    this.bends = kept;
     this.updateParts();
     this.drawRules();
     this.groups.bands.replaceChildren(...bandParts(this));
@@ -111,6 +132,7 @@ class GraphView {
       this.describeBox(v);
     });
     this.edges.forEach((_, k) => this.drawEdge(k));
+    this.groups.ghosts.replaceChildren(...ghostParts(this));
     this.drawLabels();
   }
 
@@ -143,7 +165,8 @@ class GraphView {
       if (!part.isConnected) this.groups.lines.append(part);
       this.updateEdge(part, k);
     });
-    if (!this.parts.some((part) => part.getAttribute("tabindex") === "0")) this.setTabStop(this.parts, 0);
+    if (!this.parts.some((part) => part.getAttribute("tabindex") === "0"))
+      this.setTabStop(this.parts, 0);
   }
 
   isLocked([a, , b]) {
@@ -228,22 +251,29 @@ class GraphView {
   }
 
   curveOf(k) {
-    const [a, , b] = this.edges[k];
-    const curve = fullCurve(
-      this.centers[a],
-      this.centers[b],
-      this.bends.get(this.edges[k].join()) || 0,
-    );
+    return this.curveOfEdge(this.edges[k]);
+  }
+
+  // The curve that the session has chosen; while a box moves, a simple curve with the same bend.
+  curveOfEdge([a, mark, b]) {
+    const found = this.curves[`${a},${mark},${b}`];
+    if (found && !this.moved.has(a) && !this.moved.has(b)) return found.points;
     return clipped(
-      curve,
+      fullCurve(this.centers[a], this.centers[b], found ? found.bend : mark === "<->" ? 0.2 : 0),
       [a, b].map((v) => [this.centers[v], this.sizes[v]]),
     );
+  }
+
+  // Whether an edge is weaker than the limit of the edge filter.
+  isWeak(k) {
+    const e = this.details.estimates && this.details.estimates[k];
+    return Boolean(e) && Math.abs(e.standardized || 0) < this.display.least;
   }
 
   drawEdge(k) {
     const part = this.parts[k],
       points = this.curveOf(k);
-    part.style.visibility = points ? "" : "hidden";
+    part.style.visibility = points && !this.isWeak(k) ? "" : "hidden";
     if (!points) return;
     const own = this.edges[k][1] === "->" ? ["tail", "head"] : ["head", "head"];
     const marks = this.display.marks && this.details.ends ? this.details.ends[k] : own;
@@ -269,8 +299,9 @@ class GraphView {
     part.querySelector(".lock").setAttribute("transform", `translate(${xy(at(points, 0.13))})`);
   }
 
-  // A forbidden edge was clicked; nothing happens in a view that cannot be edited.
+  // Clicks on forbidden and suggested edges; nothing happens in a view that cannot be edited.
   onRuleClick() {}
+  onGhostClick() {}
 
   // --- size ---
 
@@ -320,10 +351,32 @@ class GraphView {
     this.pan.scrollTop = this.scale * (high - top) - 40;
   }
 
+  // Draw at the same scale, with every box where it was on the screen.
+  keepScale() {
+    const before = this.origin,
+      chosen = this.userScale;
+    this.setScale(this.scale);
+    this.userScale = chosen;
+    this.pan.scrollLeft += this.scale * (before[0] - this.origin[0]);
+    this.pan.scrollTop += this.scale * (before[1] - this.origin[1]);
+  }
+
+  // Zoom so that a point on the screen, by default the middle, stays where it is.
+  zoomAt(scale, point = null) {
+    const box = this.pan.getBoundingClientRect();
+    const [x, y] = point || [box.left + box.width / 2, box.top + box.height / 2];
+    const place = this.fromScreen({ clientX: x, clientY: y });
+    this.setScale(scale);
+    const now = this.toScreen(place);
+    this.pan.scrollLeft += now[0] - x;
+    this.pan.scrollTop += now[1] - y;
+  }
+
   setScale(scale) {
     this.scale = Math.min(Math.max(scale, 0.1), LARGEST);
     this.userScale = true;
     const frame = this.frame();
+    this.origin = [frame[0], frame[1]];
     this.svg.setAttribute("viewBox", frame.map((x) => x.toFixed(1)).join(" "));
     this.svg.style.width = `${Math.round(this.scale * frame[2])}px`;
     this.svg.style.height = `${Math.round(this.scale * frame[3])}px`;

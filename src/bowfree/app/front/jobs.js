@@ -5,6 +5,11 @@ class Jobs {
     Object.assign(this, { bench, current: null, ended: null, lastEnded: 0, wantsReport: false });
   }
 
+  // Show the state of a session that was just opened; its jobs are numbered anew.
+  reset(job) {
+    Object.assign(this, { current: job, lastEnded: 0 });
+  }
+
   // An answer may arrive after the message that its job has ended.
   isOutdated(job) {
     return job && job.number <= this.lastEnded;
@@ -62,6 +67,10 @@ class Jobs {
           if (answer.file) download(answer.file, answer.name, "text/html");
         });
     }
+    if (message.job === "search" && this.usesBest && !message.failed)
+      this.bench.ask({ do: "use", which: 0 });
+    if (message.job === "search") this.usesBest = false;
+    this.bench.renderSummary();
     this.bench.renderPanel(["search", "files"]);
   }
 

@@ -14,6 +14,11 @@ function searchPanel(bench) {
       "div",
       { class: "pairing" },
       number("seed", fields.seed, "Seed", { min: 0, step: 1 }),
+      number("restarts", fields.restarts, "Restarts", {
+        min: 1,
+        step: 1,
+        placeholder: "default",
+      }),
       number("seconds", fields.seconds, "Time limit in seconds", {
         min: 1,
         step: 1,
@@ -45,6 +50,7 @@ function searchPanel(bench) {
             do: "search",
             seed: seed(),
             seconds: seconds(),
+            restarts: Math.floor(Number(bench.field("restarts").value)) || null,
             from_current: bench.field("from-current").checked,
           }),
         { disabled: busy, class: "main" },
@@ -242,14 +248,7 @@ function filesPanel(bench) {
     make(
       "p",
       { class: "actions" },
-      button(
-        "Save",
-        async () => {
-          const a = await bench.ask({ do: "save" });
-          if (!a.error) download(a.file, a.name, "application/json");
-        },
-        { class: "main" },
-      ),
+      button("Save", () => bench.save(), { class: "main" }),
       button("Load …", () => bench.field("load").click()),
       make("input", {
         type: "file",
@@ -263,6 +262,16 @@ function filesPanel(bench) {
           if (file) bench.load(file);
         },
       }),
+    ),
+    make("h3", {}, "Picture"),
+    make(
+      "p",
+      { class: "actions" },
+      button("SVG", () => bench.savePicture("svg")),
+      button("PNG", () => bench.savePicture("png")),
+      bench.element.classList.contains("in-cell")
+        ? null
+        : button("PDF (print)", () => window.print(), { title: "Choose PDF in the print dialog" }),
     ),
     make("h3", {}, "Graph"),
     make(

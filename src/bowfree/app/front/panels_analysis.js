@@ -17,9 +17,7 @@ const row = (label, ...fields) =>
 function fitPanel(bench) {
   const { fit, problem, graph, edges } = bench.state;
   if (!fit) return [make("p", { class: "problem" }, problem)];
-  const parts = [...fit.warnings, ...searchWarnings(bench), ...bench.dataWarnings].map((text) =>
-    make("p", { class: "problem" }, text),
-  );
+  const parts = warningsOf(bench).map((text) => make("p", { class: "problem" }, text));
   parts.push(make("h3", {}, "Estimates"));
   if (!graph.length) {
     parts.push(
@@ -103,11 +101,6 @@ function fitPanel(bench) {
   return parts;
 }
 
-// Warnings of the last search, if the current graph was chosen from its results.
-function searchWarnings({ candidates, state }) {
-  return candidates && state.from_search ? candidates.warnings : [];
-}
-
 function penaltyField(bench) {
   return make("input", {
     type: "number",
@@ -172,39 +165,56 @@ function nextPanel(bench) {
   if (!bench.state.fit) return [make("p", { class: "problem" }, bench.state.problem)];
   if (!found) return [make("p", { class: "hint" }, "Computing …")];
   if (found.problem) return [make("p", { class: "problem" }, found.problem)];
+  // Changes of one pair with the same score are equivalent: they share a line.
+  const lines = new Map();
+  for (const change of found.changes) {
+    const key = [change.a, change.b, change.before, change.score.toFixed(9)].join();
+    lines.set(key, [...(lines.get(key) || []), change]);
+  }
+  const better = found.changes.filter((change) => change.score > 1e-9).length;
   return [
     make(
       "p",
-      { class: "hint" },
-      found.changes.some((change) => change.score > 1e-9)
-        ? "All changes of one edge were refitted. The ten best by score:"
-        : "All changes of one edge were refitted. None increases the score; the ten best:",
+      { class: better ? "hint" : "verdict" },
+      better
+        ? "All changes of one edge were refitted. The best by score:"
+        : "No change of one edge improves the score. The changes that lose least:",
     ),
     make(
       "ol",
       { class: "changes" },
-      found.changes.map((change) => {
-        const { a, b, before, after } = change;
-        const old = `${bench.names[a]} ${ARROWS[before]} ${bench.names[b]}`,
-          changed = `${bench.names[a]} ${ARROWS[after]} ${bench.names[b]}`;
-        const text = !before
-          ? `Add ${changed}`
-          : !after
-            ? `Delete ${old}`
-            : `Change ${old} to ${changed}`;
+      [...lines.values()].map((tied) => {
+        const [{ a, b, before, score, chi2, p_value, equivalent }] = tied;
+        const old = `${bench.names[a]} ${ARROWS[before]} ${bench.names[b]}`;
+        const text = ({ after }, k) => {
+          const changed = `${bench.names[a]} ${ARROWS[after]} ${bench.names[b]}`;
+          if (k) return `or ${ARROWS[after]}`;
+          return !before ? `Add ${changed}` : !after ? `Delete ${old}` : `Change ${old} to ${changed}`;
+        };
         return make(
           "li",
           {},
-          button(text, () => bench.ask({ do: "change", a, mark: after, b }), {
-            class: change.score > 1e-9 ? "better" : null,
-          }),
-          make("span", { class: "number" }, change.equivalent ? "equivalent" : signed(change.score, 4)),
+          make(
+            "span",
+            { class: "tied" },
+            tied.map((change, k) =>
+              button(
+                text(change, k),
+                () => bench.ask({ do: "change", a, mark: change.after, b, suggested: true }),
+                {
+                  class: score > 1e-9 ? "better" : null,
+                  "aria-label": k ? `${text(change, 0)}` : null,
+                },
+              ),
+            ),
+          ),
+          make("span", { class: "number" }, equivalent ? "equivalent" : signed(score, 4)),
           make(
             "small",
             {},
-            change.equivalent
+            equivalent
               ? ""
-              : `χ² ${signed(change.chi2, 1)}${missing(change.p_value) ? "" : `, ${pText(change.p_value)}`}`,
+              : `χ² ${signed(chi2, 1)}${missing(p_value) ? "" : `, ${pText(p_value)}`}${tied.length > 1 ? "; the data cannot tell these directions apart" : ""}`,
           ),
         );
       }),
@@ -219,21 +229,8 @@ function classPanel(bench) {
   if (!found) parts.push(make("p", { class: "hint" }, "Computing …"));
   else if (found.problem) parts.push(make("p", { class: "problem" }, found.problem));
   else {
-    const more = found.complete ? "" : "at least ";
-    parts.push(
-      make(
-        "p",
-        {},
-        found.size === 1 && found.complete
-          ? "No other graph fits all data equally well."
-          : `${more}${counted(found.size, "graph")} fit all data equally well, including this one${found.permitted === found.size ? "" : `; the knowledge permits ${found.permitted} of them`}.`,
-      ),
-      make(
-        "p",
-        {},
-        `${found.n_same} of ${counted(found.ends.length, "edge")} ${found.n_same === 1 ? "is" : "are"} the same in all of ${found.complete ? "them" : "those found in one second"}.`,
-      ),
-    );
+    parts.push(make("p", {}, classText(found)));
+    if (found.shown > 1) parts.push(...memberParts(bench, found));
     const open = bench.state.graph
       .map((edge, k) => [edge, found.ends[k]])
       .filter(([, ends]) => ends.includes("circle"));
@@ -316,6 +313,91 @@ function classPanel(bench) {
   return parts;
 }
 
+// A slider through the equivalent graphs; edges that are the same stay as they are.
+function memberParts(bench, found) {
+  const { member } = bench,
+    differ = member
+      ? bench.comparison.markDifferences(member.graph, bench.state.graph).filter(Boolean).length
+      : 0;
+  const of = found.shown === found.permitted ? found.shown : `the first ${found.shown}`;
+  const parts = [
+    row(
+      "Show the equivalent graphs",
+      make("input", {
+        type: "range",
+        min: 0,
+        max: found.shown - 1,
+        value: member ? member.number : 0,
+        "data-field": "member",
+        "aria-label": "Equivalent graph",
+        oninput: (event) => bench.showMember(Number(event.target.value)),
+      }),
+    ),
+  ];
+  if (member) {
+    const effect = missing(member.effect) ? "" : `; the effect is ${significant(member.effect)}`;
+    parts.push(
+      make(
+        "p",
+        { class: "verdict" },
+        `Graph ${member.number + 1} of ${of}: ${differ ? `${counted(differ, "edge")} differ` : "the current graph"}${effect}.`,
+      ),
+      make(
+        "p",
+        { class: "actions" },
+        button("Use this graph", () => bench.ask({ do: "use_member", number: member.number }), {
+          class: "main",
+        }),
+        button("Back to the current graph", () => {
+          bench.hideMember();
+          bench.renderPanel(["class"]);
+        }),
+      ),
+    );
+  }
+  return parts;
+}
+
+// All equations that the graph implies, with their tests.
+function implicationParts(bench) {
+  const found = bench.implications;
+  if (!found)
+    return [
+      make(
+        "p",
+        { class: "actions" },
+        button("List all testable implications", async () => {
+          const answer = await bench.ask({ do: "implications" });
+          bench.implications = answer.implications || null;
+          bench.renderPanel(["test"]);
+        }),
+      ),
+    ];
+  const rejected = found.filter(({ p_value }) => p_value < 0.05).length;
+  return [
+    make("h3", {}, "Testable implications"),
+    make(
+      "p",
+      { class: "hint" },
+      found.length
+        ? `${counted(found.length, "equation")}; ${rejected} with p < 0.05, where ${fixed(0.05 * found.length, 1)} are expected if all hold.`
+        : "The graph implies no equation: every covariance matrix fits.",
+    ),
+    make(
+      "div",
+      { class: "scroll" },
+      table(
+        ["Equation", "In the data", "p"],
+        found.map(({ equation, value, p_value }) => [
+          make("span", {}, equation),
+          fixed(value, 3),
+          missing(p_value) ? "–" : p_value < 0.001 ? "< 0.001" : p_value.toFixed(3),
+        ]),
+      ),
+    ),
+  ];
+}
+
 function testPanel(bench) {
   const names = bench.names.map((name, v) => [v, name]),
     query = bench.separation;
@@ -389,5 +471,5 @@ function testPanel(bench) {
       ),
     );
   }
-  return parts;
+  return [...parts, ...implicationParts(bench)];
 }

@@ -43,7 +43,52 @@ function summaryParts(bench) {
     fact(
       "Same in all",
       found && !found.problem ? `${found.n_same} / ${found.ends.length}` : "…",
-      found && !found.problem && !found.complete ? "edges, of the part found" : "edges",
+      found && !found.problem && !found.complete
+        ? `edges, of the ${counted(found.permitted, "graph")} found in one second`
+        : "edges",
     ),
   ];
+}
+
+// The equivalence class in a sentence; a part of it is never presented as the whole.
+function classText(found) {
+  const same = `${found.n_same} of ${counted(found.ends.length, "edge")} ${found.n_same === 1 ? "is" : "are"} the same in all of them`;
+  if (found.size === 1 && found.complete) return "No other graph fits all data equally well.";
+  const known = found.permitted === found.size ? "" : ` (the knowledge permits ${found.permitted})`;
+  return found.complete
+    ? `${counted(found.size, "graph")} fit all data equally well, including this one${known}; ${same}.`
+    : `More than ${counted(found.size, "graph")} fit all data equally well${known}. Only these, found in one second, were compared: ${same}; among the others it may be fewer.`;
+}
+
+function warningsOf({ analyses, state, candidates }) {
+  const { warnings } = analyses,
+    own = warnings && warnings.warnings ? warnings.warnings : state.fit ? state.fit.warnings : [];
+  const chosen = candidates
+    ? candidates.warnings
+    : ["The edges were chosen on the same data: tests and intervals look too certain."];
+  return state.chosen_on_data ? [...own, ...chosen] : own;
+}
+
+// The number of warnings and the first of them, as a button that opens the whole list.
+function warningParts(bench) {
+  const found = warningsOf(bench);
+  if (!found.length || !bench.state.graph.length) return [];
+  const text = `⚠ ${counted(found.length, "warning")}: ${found[0]}`;
+  return [button(text, () => bench.setPanel("fit"), { title: "Show all warnings" })];
+}
+
+// What to do with an empty graph.
+function startParts(bench) {
+  if (bench.state.graph.length || bench.jobs.current) return [];
+  const last = bench.lastSession();
+  return [
+    button("Find a graph", () => bench.findGraph(), { class: "main" }),
+    make("span", {}, "from the data, or"),
+    button("Draw one", () => {
+      bench.setMode("->");
+      bench.canvas.boxes[0].focus();
+      bench.say("Drag from a cause to its effect; or press Enter at a variable, and at another.");
+    }),
+    last ? button("Restore the last session", () => bench.restore(last)) : null,
+  ].filter(Boolean);
 }

@@ -1,5 +1,7 @@
 // --- workbench: the page, its state, and the messages to and from the session ---
 
+const MAX_SUGGESTIONS = 4;
+
 class Workbench {
   static count = 0; // a notebook may contain several
 
@@ -10,10 +12,13 @@ class Workbench {
     this.version = 0;
     this.panel = "fit";
     this.separation = { a: 0, b: 1, given: [], found: null };
-    this.searchFields = { seed: 1, seconds: "", fromCurrent: true };
+    // The defaults of `bowfree learn`.
+    this.searchFields = { seed: 0, restarts: "", seconds: "", fromCurrent: false };
     this.format = "text";
     this.text = null; // in the box of the panel "Files"
-    this.dataWarnings = [];
+    this.member = null; // an equivalent graph that is shown in place of the current one
+    this.implications = null;
+    this.saved = null; // the session as a file, for the time after the server has ended
     // JupyterLab disables its shortcuts inside elements with the second attribute.
     this.element = make("div", { class: "bf-workbench", "data-lm-suppress-shortcuts": "true" });
     root.append(this.element);
@@ -55,14 +60,13 @@ class Workbench {
       candidates: h.candidates,
       shares: h.shares,
       pinned: h.pinned,
-      dataWarnings: h.data_warnings,
       moves: h.positions.moves,
     });
     this.version = 0;
-    this.jobs.current = h.job;
+    this.jobs.reset(h.job);
     if (first) buildFrame(this);
     this.canvas.setGraph(h.state.graph, { knowledge: h.state.knowledge });
-    this.canvas.setPositions(h.positions.centers, h.positions.bands);
+    this.canvas.setPositions(h.positions);
     this.setState(h.state, true);
     for (const message of h.analyses) this.analyses[message.kind] = message;
     this.render();
@@ -94,6 +98,7 @@ class Workbench {
       nodeMenu: (v, point) => menus.nodeMenu(v, point),
       pairMenu: (a, b, point) => menus.pairMenu(a, b, point),
       edgeKey: (k, event) => menus.edgeKey(k, event),
+      suggestion: ([a, mark, b]) => this.ask({ do: "change", a, mark, b, suggested: true }, [a, b]),
     };
   }
 
@@ -130,9 +135,6 @@ class Workbench {
     else if (kind === "candidates") {
       this.candidates = message.candidates;
       this.renderPanel(["search", "fit"]);
-    } else if (kind === "data_warnings") {
-      this.dataWarnings = message.warnings;
-      this.renderPanel(["fit"]);
     } else if (kind === "shares") {
       this.shares = message.shares;
       this.render();
@@ -141,11 +143,12 @@ class Workbench {
       this.renderPanel(["compare"]);
     } else if (message.version === this.version) {
       this.analyses[kind] = message;
-      if (kind === "class") {
+      if (kind !== "effect") {
         this.drawGraph();
         this.renderSummary();
       }
-      this.renderPanel({ changes: ["next"], class: ["class"], effect: ["class"] }[kind]);
+      const panel = { changes: "next", class: "class", effect: "class", warnings: "fit" }[kind];
+      this.renderPanel([panel]);
     }
   }
 
@@ -154,7 +157,8 @@ class Workbench {
     const isNew = state.version > this.version;
     this.state = state;
     this.version = state.version;
-    if (isNew) this.analyses = {};
+    if (isNew) Object.assign(this, { analyses: {}, member: null, implications: null });
+    if (isNew && !quiet) this.autosave();
     if (isNew && !quiet && state.change.description) this.say(this.describeChange(state));
     this.render();
     if (isNew && this.comparison.which !== null) this.comparison.show(this.comparison.which);
@@ -178,7 +182,48 @@ class Workbench {
   setPositions(positions) {
     if (positions.moves <= this.moves || this.canvas.dragged) return;
     this.moves = positions.moves;
-    for (const view of this.views()) view.setPositions(positions.centers, positions.bands);
+    this.canvas.setPositions(positions);
+    if (this.comparison.view) {
+      this.comparison.view.setPositions({ ...positions, curves: {} });
+      this.comparison.show(this.comparison.which);
+    }
+    this.autosave();
+  }
+
+  // Keep the session in the page and in the browser: neither an end of the server nor a closed page
+  // loses the work.
+  autosave() {
+    clearTimeout(this.saving);
+    this.saving = setTimeout(async () => {
+      const answer = await this.transport.ask({ do: "save" }).catch(() => ({}));
+      if (!answer.file) return;
+      this.saved = answer;
+      try {
+        localStorage.setItem(this.storageKey(), answer.file);
+      } catch {
+        // Storage may be full or disabled: the page still has the session.
+      }
+    }, 250);
+  }
+
+  storageKey() {
+    return `bowfree ${this.names.join(", ")}`;
+  }
+
+  // The session that the browser kept for data with these variables, if it has edges.
+  lastSession() {
+    try {
+      const text = localStorage.getItem(this.storageKey());
+      return text && JSON.parse(text).edges.length ? text : null;
+    } catch {
+      return null;
+    }
+  }
+
+  async save() {
+    const answer = await this.transport.ask({ do: "save" }).catch(() => this.saved);
+    if (answer && answer.file) download(answer.file, answer.name, "application/json");
+    else this.say("There is nothing to save yet.");
   }
 
   setConnected(connected) {
@@ -208,14 +253,24 @@ class Workbench {
   }
 
   drawGraph() {
-    const { graph, knowledge, edges } = this.state,
-      found = this.analyses.class;
+    const { graph, knowledge, edges, curves } = this.state,
+      { class: found, changes } = this.analyses;
+    if (this.member) {
+      this.canvas.setGraph(this.member.graph, {
+        knowledge,
+        differs: this.comparison.markDifferences(this.member.graph, graph),
+        curves: this.memberCurves(),
+      });
+      return;
+    }
     this.canvas.setGraph(graph, {
       knowledge,
       estimates: edges,
       shares: this.shares,
       ends: found && !found.problem ? found.ends : null,
       differs: this.comparison.markDifferences(graph, this.comparison.graph),
+      curves: { ...(changes && changes.curves), ...curves },
+      suggestions: this.suggestions(),
     });
     this.canvas.svg.setAttribute(
       "aria-label",
@@ -224,8 +279,101 @@ class Workbench {
     this.comparison.draw();
   }
 
+  // The best additions, one for each pair, if they improve the score.
+  suggestions() {
+    const { changes } = this.analyses,
+      pairs = new Set();
+    if (!changes || !changes.changes) return [];
+    return changes.changes
+      .filter(({ a, b, before, score }) => {
+        const pair = `${Math.min(a, b)},${Math.max(a, b)}`;
+        if (before || score < 1e-9 || pairs.has(pair)) return false;
+        pairs.add(pair);
+        return true;
+      })
+      .slice(0, MAX_SUGGESTIONS);
+  }
+
+  // --- equivalent graphs, one after the other ---
+
+  async showMember(number) {
+    const answer = await this.ask({ do: "member", number });
+    if (answer.error) return;
+    this.member = { number, ...answer.member };
+    this.drawGraph();
+    this.renderPanel(["class"]);
+  }
+
+  hideMember() {
+    if (!this.member) return;
+    this.member = null;
+    this.drawGraph();
+  }
+
+  // Equivalent graphs have the same pairs: their edges keep the curves of the current graph.
+  memberCurves() {
+    const { graph, curves } = this.state;
+    return Object.fromEntries(
+      this.member.graph.map(([a, mark, b]) => {
+        const own = graph.find(
+          ([x, , y]) => (x === a && y === b) || (x === b && y === a),
+        );
+        const found = curves[own.join()],
+          turned = { ...found, points: [...found.points].reverse(), bend: -found.bend };
+        return [`${a},${mark},${b}`, own[0] === a ? found : turned];
+      }),
+    );
+  }
+
+  // --- pictures ---
+
+  caption() {
+    const { fit, graph, penalty, chosen_on_data } = this.state,
+      found = this.analyses.class;
+    const lines = [
+      fit
+        ? `${this.data}: ${this.aboutData}; score ${fixed(fit.score, 4)} (penalty ${penalty}), ` +
+          `${fit.test} ${fixed(fit.chi2, 1)} on ${fit.df} df${fit.df ? `, ${pText(fit.p_value)}` : ""}.`
+        : `${this.data}: ${this.aboutData}.`,
+    ];
+    if (graph.length && found && !found.problem) lines.push(classText(found));
+    if (chosen_on_data)
+      lines.push("The graph was chosen on the same data: tests and intervals look too certain.");
+    return lines;
+  }
+
+  savePicture(kind) {
+    const background = getComputedStyle(this.element).backgroundColor;
+    const text = pictureText(this.canvas.svg, this.caption(), background);
+    return savePicture(text, kind, "graph");
+  }
+
   renderSummary() {
     this.numbers.replaceChildren(...summaryParts(this));
+    this.warningLine.replaceChildren(...warningParts(this));
+    this.startLine.replaceChildren(...startParts(this));
+    this.captionLine.textContent = this.caption().join(" ");
+    this.startLine.hidden = !this.startLine.childNodes.length;
+    this.filter.hidden = this.state.graph.length < 30;
+  }
+
+  // Search with the defaults and show the best graph.
+  async findGraph() {
+    this.setPanel("search");
+    const { seed } = this.searchFields;
+    const answer = await this.ask({ do: "search", seed: Number(seed), from_current: false });
+    this.jobs.usesBest = !answer.error;
+  }
+
+  findVariable(name) {
+    const v = this.names.findIndex((own) => own.toLowerCase() === name.trim().toLowerCase());
+    const part = v >= 0 ? v : this.names.findIndex((own) => own.toLowerCase().includes(name.trim().toLowerCase()));
+    if (part < 0 || !name.trim()) {
+      this.say(`No variable contains "${name}".`);
+      return;
+    }
+    this.canvas.boxes[part].scrollIntoView({ block: "center", inline: "center" });
+    this.canvas.boxes[part].focus();
   }
 
   views() {
@@ -241,7 +389,7 @@ class Workbench {
 
   zoom(factor) {
     for (const view of this.views()) {
-      if (factor) view.setScale(view.scale * factor);
+      if (factor) view.zoomAt(view.scale * factor);
       else view.fit(0);
     }
   }
@@ -251,7 +399,17 @@ class Workbench {
     this.canvas.svg.setAttribute("data-mode", mode);
     for (const choice of this.element.querySelectorAll("[data-mode][role=radio]")) {
       choice.setAttribute("aria-checked", String(choice.dataset.mode === mode));
+      choice.setAttribute("tabindex", choice.dataset.mode === mode ? 0 : -1);
     }
+  }
+
+  onModeKey(event) {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    const now = MODES.findIndex(([mode]) => mode === this.canvas.mode);
+    this.setMode(MODES[(now + step + MODES.length) % MODES.length][0]);
+    this.element.querySelector("[role=radio][aria-checked=true]").focus();
+    event.preventDefault();
   }
 
   moveVariable(v, x, y) {
@@ -298,6 +456,7 @@ class Workbench {
 
   setPanel(id) {
     this.panel = id;
+    if (id !== "class") this.hideMember();
     for (const tab of this.tabs.children) {
       const chosen = tab.dataset.panel === id;
       tab.setAttribute("aria-selected", String(chosen));
@@ -325,6 +484,7 @@ class Workbench {
     if (seed)
       this.searchFields = {
         seed: seed.value,
+        restarts: this.field("restarts").value,
         seconds: this.field("seconds").value,
         fromCurrent: this.field("from-current").checked,
       };
@@ -364,6 +524,11 @@ class Workbench {
   }
 
   // --- files ---
+
+  async restore(text) {
+    const answer = await this.ask({ do: "load", text });
+    if (!answer.error) this.say("The last session was restored.");
+  }
 
   async load(file) {
     if (file.size > 4e6) {
