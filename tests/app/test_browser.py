@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import time
+import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def clean(tab):
     # The server of a test may end before the page has saved the session.
     assert [error for error in tab.errors if "ERR_CONNECTION_REFUSED" not in str(error)] == []
     own = re.compile(
-        r"http://127\.0\.0\.1:\d+/[\w-]{32}/|data:,|about:blank|blob:http://127\.0\.0\.1:"
+        r"http://127\.0\.0\.1:\d+/[\w-]{32}/|data:|about:blank|blob:http://127\.0\.0\.1:"
     )
     assert [address for address in tab.requests if not own.match(address)] == []
 
@@ -171,6 +172,190 @@ def test_keyboard(tab):
         # The Tab key stops once at the variables, and once at the tabs.
         assert tab.count('.box[tabindex="0"]') == 1
         assert tab.count('[role=tab][tabindex="0"]') == 1
+
+
+@pytest.mark.usefixtures("clean")
+def test_an_edge_of_the_menu_is_ended_by_a_click(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        tab.click(*tab.place("sun"))
+        tab.press_button("Start an edge here")
+        tab.click(*tab.place("leaves"))
+        tab.until_edges("sun → leaves")
+        # The four modes are one stop of the Tab key; arrow keys choose among them.
+        assert tab.count(".modes [tabindex='0']") == 1
+        tab.evaluate("document.querySelector('.modes [aria-checked=true]').focus()")
+        tab.press("ArrowRight")
+        assert tab.evaluate("document.activeElement.dataset.mode") == "<->"
+        assert tab.evaluate("document.activeElement.ariaChecked") == "true"
+
+
+@pytest.mark.usefixtures("clean")
+def test_an_edge_is_drawn_by_touch(tab):
+    with serving(session_of()) as server:
+        tab.visit(server, width=400, height=800)
+        tab.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        tab.place("leaves")
+        (x, y), (u, v) = tab.place("sun"), tab.place("leaves")
+        steps = [(x + (u - x) * k / 8, y + (v - y) * k / 8) for k in range(9)]
+        for k, (a, b) in enumerate(steps):
+            kind = "touchMove" if k else "touchStart"
+            tab.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": a, "y": b}])
+        tab.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        tab.until_edges("sun → leaves")
+        tab.call("Emulation.setTouchEmulationEnabled", enabled=False)
+
+
+@pytest.mark.usefixtures("clean")
+def test_zoom_is_kept_when_a_variable_is_moved(tab):
+    with serving(session_of(TRUTH)) as server:
+        tab.visit(server, width=1280, height=800)
+        width = "document.querySelector('.current .box rect').getBoundingClientRect().width"
+        tab.press_button("+")
+        before = tab.evaluate(width)
+        server.session.answer({"do": "position", "node": 5, "x": 90, "y": 40})
+        tab.until("document.querySelectorAll('.box')[5].getAttribute('transform').includes('90.0')")
+        assert tab.evaluate(width) == pytest.approx(before)
+        # The status line is above the fold; the wheel zooms at the pointer.
+        assert (
+            tab.evaluate("document.querySelector('.status').getBoundingClientRect().bottom") < 800
+        )
+        x, y = tab.place("fruit")
+        tab.call(
+            "Input.dispatchMouseEvent",
+            type="mouseWheel",
+            x=x,
+            y=y,
+            deltaX=0,
+            deltaY=-200,
+            modifiers=2,
+        )
+        tab.until(f"{width} > {before} * 1.2")
+
+
+@pytest.mark.usefixtures("clean")
+def test_suggestions_are_taken_by_a_click(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        tab.until(tab.one(".ghost"))
+        text = tab.evaluate(f"{tab.one('.ghost')}.getAttribute('aria-label')")
+        tab.evaluate(
+            f"{tab.one('.ghost .touch')}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
+        )
+        tab.until_edges(re.search(r"add (.*), score", text)[1])
+        assert server.session.current.state["chosen_on_data"]
+        tab.until(f"{tab.one('.warning-line')}.innerText.includes('warning')")
+
+
+@pytest.mark.usefixtures("clean")
+def test_find_a_graph_and_walk_through_its_class(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        tab.evaluate("localStorage.clear()")
+        tab.press_button("Find a graph")
+        tab.until("document.querySelectorAll('.current .edge').length === 6")
+        best = bf.greedy_search(DATA, rng=0)  # as `bowfree learn`
+        assert server.session.fit.score == pytest.approx(best.score, rel=1e-12)
+        text = tab.text(".verdict")
+        assert f"{best.confidence.at_best} of {best.confidence.runs}" in text
+        tab.open_panel("class")
+        tab.until(tab.one("[data-field=member]"))
+        members = bf.equivalence_class(server.session.drawing.graph)
+        lines = f"{tab.each('.current .edge .line')}.map(e => e.getAttribute('d'))"
+        tab.evaluate(f"{tab.one('[data-field=member]')}.focus()")
+        tab.press("End")
+        tab.until(
+            f"{tab.one('.page')}.innerText.includes('Graph {len(members)} of {len(members)}')"
+        )
+        last = members[-1]
+        expected = {f"{a} {ARROWS[mark]} {b}" for a, mark, b in last.edges}
+        mirrored = {f"{b} ↔ {a}" for a, mark, b in last.edges if mark == "<->"}
+        assert set(tab.edges()) <= expected | mirrored
+        assert len(tab.evaluate(lines)) == 6
+        assert server.session.drawing.graph != last  # only shown
+        tab.press_button("Use this graph")
+        tab.until(f"!{tab.one('.page')}.innerText.includes('Use this graph')")
+        assert server.session.drawing.graph == last
+
+
+@pytest.mark.usefixtures("clean")
+def test_pictures_and_implications(tab, tmp_path):
+    with serving(session_of(TRUTH)) as server:
+        tab.visit(server)
+        tab.until(f"{tab.one('.numbers')}.innerText.includes('8')")
+        tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        tab.press_button("Files")
+        for kind in ("SVG", "PNG"):
+            tab.press_button(kind)
+        end = time.monotonic() + 20
+        files = [tmp_path / "graph.svg", tmp_path / "graph.png"]
+        while not all(file.exists() and file.stat().st_size for file in files):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        text = files[0].read_text(encoding="utf-8")
+        root = ET.fromstring(text)
+        written = " ".join(root.itertext())
+        assert f"{server.session.fit.score:.4f}".replace("-", "−") in written
+        assert "1000 observations" in written
+        assert "graphs fit all data equally well" in written
+        assert all(name in written for name in NAMES)
+        assert files[1].read_bytes().startswith(b"\x89PNG")
+        tab.press_button("Test")
+        tab.press_button("List all testable implications")
+        tests = bf.constraint_tests(TRUTH, DATA)
+        tab.until(f"{tab.one('.page')}.innerText.includes('{len(tests)} equations')")
+        assert tab.count(".page tbody tr") == len(tests)
+
+
+def test_the_session_survives_the_end_of_the_server(tab, tmp_path):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        tab.evaluate("localStorage.clear()")
+        tab.drag("sun", "leaves")
+        tab.until_edges("sun → leaves")
+        tab.until("Object.keys(localStorage).length")
+        port = server.port
+    tab.until("!document.querySelector('.lost').hidden")
+    tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    tab.press_button("Files")
+    tab.press_button("Save")
+    end = time.monotonic() + 20
+    while not (file := tmp_path / "workbench.json").exists():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    with serving(session_of(), port=port) as server:
+        assert "error" not in server.session.answer({"do": "load", "text": file.read_text("utf-8")})
+        assert server.session.drawing.mark("sun", "leaves") == "->"
+    with serving(session_of(), port=port) as server:  # the same origin: the browser has kept it
+        tab.visit(server)
+        tab.press_button("Restore the last session")
+        tab.until_edges("sun → leaves")
+    tab.call("Page.navigate", url="about:blank")
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize("d", [7, 40])
+def test_no_edge_is_behind_a_box_and_text_can_be_read(tab, d):
+    graph = TRUTH if d == 7 else bf.random_bap(d, max_in_degree=2, rng=d)
+    data = DATA if d == 7 else bf.random_sem(graph, rng=d).sample(300, rng=d)
+    with serving(Session(data, graph=graph)) as server:
+        tab.visit(server, width=1280, height=800)
+        hidden = """(() => { const boxes = [...document.querySelectorAll('.current .box')];
+          return [...document.querySelectorAll('.current .edge')].filter((edge) => {
+            const [a, b] = edge.dataset.pair.split(',').map(Number), line = edge.querySelector('.line');
+            const n = Math.ceil(line.getTotalLength() / 4), m = line.getScreenCTM();
+            for (let k = 0; k <= n; k++) {
+              const p = line.getPointAtLength(k * 4).matrixTransform(m);
+              if (boxes.some((box, v) => { if (v === a || v === b) return false;
+                const r = box.querySelector('rect').getBoundingClientRect();
+                return p.x > r.left + 6 && p.x < r.right - 6 && p.y > r.top && p.y < r.bottom; })) return true;
+            } return false; }).length; })()"""
+        assert tab.evaluate(hidden) == 0
+        small = """[...document.querySelectorAll('.bf-workbench *')].filter((e) =>
+          e.checkVisibility() && [...e.childNodes].some((c) => c.nodeType === 3 && c.data.trim())
+        ).map((e) => [e.textContent, parseFloat(getComputedStyle(e).fontSize)
+          * (e.ownerSVGElement ? e.getScreenCTM().a : 1)]).filter(([, size]) => size > 0 && size < 9)"""
+        assert tab.evaluate(small) == []
 
 
 @pytest.mark.usefixtures("clean")

@@ -76,7 +76,9 @@ def test_the_token_is_required(server):
     wrong = server.token[:-1] + ("a" if server.token[-1] != "a" else "b")
     for token, name in product(["", wrong, server.token[:-1], server.token + "x"], ["", "events"]):
         assert ask(server, f"/{token}/{name}")[0] == 404
-    assert ask(server, "/")[0] == 404
+    status, _, text = ask(server, "/")
+    assert status == 404
+    assert "start `bowfree app` again" in text
     assert len(server.token) >= 32
 
 

@@ -257,7 +257,7 @@ def test_warnings_of_fit_data_and_search():
         assert ask(session, "use", which=0)["state"]["chosen_on_data"]
         state = ask(session, "arrange", how="circle") and hello(session)["state"]
         assert state["chosen_on_data"]
-        a, mark, b = state["graph"][0]
+        a, _, b = state["graph"][0]
         assert ask(session, "change", a=a, mark="", b=b)["state"]["chosen_on_data"]  # edited later
         ask(session, "undo")
         assert not ask(session, "undo")["state"]["chosen_on_data"]

@@ -47,7 +47,7 @@ function pictureText(svg, caption, background) {
     style = getComputedStyle(svg),
     lines = caption.flatMap((line) => brokenLines(line, Math.floor(wide / 6.2)));
   const make = (name, attributes, text = "") => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    const element = document.createElementNS(svg.namespaceURI, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     element.textContent = text;
     return element;

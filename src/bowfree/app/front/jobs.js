@@ -68,7 +68,7 @@ class Jobs {
         });
     }
     if (message.job === "search" && this.usesBest && !message.failed)
-      this.bench.ask({ do: "use", which: 0 });
+      this.bench.useBest();
     if (message.job === "search") this.usesBest = false;
     this.bench.renderSummary();
     this.bench.renderPanel(["search", "files"]);

@@ -16,6 +16,10 @@ function summaryParts(bench) {
   if (!fit) {
     return [fact("No fit", problem)];
   }
+  if (!bench.state.graph.length)
+    return [
+      make("div", {}, make("dt", {}, "Score without edges"), make("dd", {}, fixed(fit.score, 4))),
+    ];
   const gain = !bench.hasGain(change)
     ? null
     : make(
@@ -61,6 +65,7 @@ function classText(found) {
 }
 
 function warningsOf({ analyses, state, candidates }) {
+  if (!state.graph.length) return [];
   const { warnings } = analyses,
     own = warnings && warnings.warnings ? warnings.warnings : state.fit ? state.fit.warnings : [];
   const chosen = candidates
@@ -72,7 +77,7 @@ function warningsOf({ analyses, state, candidates }) {
 // The number of warnings and the first of them, as a button that opens the whole list.
 function warningParts(bench) {
   const found = warningsOf(bench);
-  if (!found.length || !bench.state.graph.length) return [];
+  if (!found.length) return [];
   const text = `⚠ ${counted(found.length, "warning")}: ${found[0]}`;
   return [button(text, () => bench.setPanel("fit"), { title: "Show all warnings" })];
 }

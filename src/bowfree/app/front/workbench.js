@@ -16,6 +16,7 @@ class Workbench {
     this.searchFields = { seed: 0, restarts: "", seconds: "", fromCurrent: false };
     this.format = "text";
     this.text = null; // in the box of the panel "Files"
+    this.early = [];
     this.member = null; // an equivalent graph that is shown in place of the current one
     this.implications = null;
     this.saved = null; // the session as a file, for the time after the server has ended
@@ -46,7 +47,8 @@ class Workbench {
   }
 
   async start() {
-    const answer = await this.transport.ask({ do: "hello" });
+    this.early = []; // messages that arrive before the answer: they may be newer than it
+    const answer = await this.transport.ask({ do: "hello" }).catch(() => ({}));
     if (!answer.hello) return;
     const first = !this.names;
     const h = answer.hello;
@@ -70,6 +72,9 @@ class Workbench {
     this.setState(h.state, true);
     for (const message of h.analyses) this.analyses[message.kind] = message;
     this.render();
+    const early = this.early;
+    this.early = null;
+    for (const message of early) this.receive(message);
   }
 
   // --- elements ---
@@ -126,7 +131,10 @@ class Workbench {
   }
 
   receive(message) {
-    if (!this.names) return;
+    if (this.early) {
+      this.early.push(message);
+      return;
+    }
     const { kind } = message;
     if (kind === "state") this.setState(message.state);
     else if (kind === "positions") this.setPositions(message.positions);
@@ -363,6 +371,11 @@ class Workbench {
     const { seed } = this.searchFields;
     const answer = await this.ask({ do: "search", seed: Number(seed), from_current: false });
     this.jobs.usesBest = !answer.error;
+  }
+
+  async useBest() {
+    const answer = await this.ask({ do: "use", which: 0 });
+    if (!answer.error) this.ask({ do: "arrange", how: this.state.knowledge.tiers.length ? "bands" : "rows" });
   }
 
   findVariable(name) {

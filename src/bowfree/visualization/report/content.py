@@ -150,6 +150,7 @@ def report_content(
         "view": view,
         "view_json": _script_json(view.script),
         "score": fit.score if isinstance(result, Fit) else result.score,
+        "caption": _caption(fit, result, summary),
         "other_score": "" if isinstance(result, Fit) else _other_score(result, fit),
         "fit_title": fit_title(fit),
         "facts": fit_facts(fit),
@@ -219,6 +220,20 @@ def _reason_unchecked(fit: Fit) -> str:
         if not has_rows(fit.moments):
             reason = f"The data are {fit.moments.sample.describe()}"
     return f"{reason}, so normality and outliers were not checked."
+
+
+def _caption(fit: Fit, result: SearchResult | ExhaustiveResult | Fit, summary: ClassSummary) -> str:
+    """Return score, number of observations, test and caveats, for the picture of the graph."""
+    score = fit.score if isinstance(result, Fit) else result.score
+    n = "population" if math.isinf(fit.n) else f"n = {fit.n:,.0f}"
+    test = "" if math.isnan(fit.valid_test.p_value) else f"; {fit.valid_test}"
+    more = "" if summary.complete else " or more"
+    found = [f"{n}; score {score:.4f} (penalty {fit.penalty:g}){test}."]
+    if summary.n_members > 1:
+        found.append(f"{summary.n_members:,}{more} graphs fit all data equally well.")
+    if isinstance(result, SearchResult) and result.holdout is None:
+        found.append("The graph was chosen on the same data.")
+    return " ".join(found)
 
 
 def _other_score(result: SearchResult | ExhaustiveResult, fit: Fit) -> str:

@@ -109,6 +109,16 @@
   byId("whole").addEventListener("click", () => fitPicture(0));
   addEventListener("resize", () => fitPicture());
 
+  for (const button of document.querySelectorAll("[data-picture]")) {
+    button.addEventListener("click", () => {
+      const shown = byId("shown").classList.contains("partial") ? [byId("shown").firstChild.data] : [];
+      const text = pictureText(picture, [byId("caption").textContent, ...shown],
+        getComputedStyle(document.body).backgroundColor);
+      savePicture(text, button.dataset.picture, "graph");
+    });
+  }
+  byId("print").addEventListener("click", () => print());
+
   // --- tooltips, for pointer and keyboard ---
   function showTip(lines, element, event) {
     tip.replaceChildren();
