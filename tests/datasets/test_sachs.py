@@ -6,8 +6,8 @@ import io
 import json
 import sys
 import threading
+from functools import partial
 from importlib.util import find_spec
-from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -82,45 +82,32 @@ def write_xls(margin=False):
 
 
 @pytest.fixture
-def server(monkeypatch):
-    """Stand in for the public address: serve what is in `files`, and list what was asked for."""
+def served(tmp_path, monkeypatch):
+    """Return a folder that is served in place of the public address."""
     pytest.importorskip("pooch")
-    files, asked = {}, []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path)
-            content = files.get(unquote(self.path))
-            self.send_response(404 if content is None else 200)
-            self.send_header("Content-Length", str(len(content or b"")))
-            self.end_headers()
-            self.wfile.write(content or b"")
-
-        def log_message(self, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        running.daemon_threads = True
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *args: None)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         thread = threading.Thread(target=running.serve_forever, args=(0.01,))
         thread.start()
-        monkeypatch.setattr(
-            sachs, "SOURCE", f"http://127.0.0.1:{running.server_address[1]}/data-raw/"
-        )
-        yield files, asked
+        address = f"http://127.0.0.1:{running.server_address[1]}/data-raw/"
+        monkeypatch.setattr(sachs, "SOURCE", address)
+        (tmp_path / "data-raw").mkdir()
+        yield tmp_path / "data-raw"
         running.shutdown()
         thread.join()
 
 
 @pytest.mark.parametrize("margin", [False, True])
-def test_download_once(server, monkeypatch, margin):
-    files, asked = server
-    files["/data-raw/8. pma.xls"] = xls = write_xls(margin)
+def test_download_once(served, monkeypatch, margin):
+    xls = write_xls(margin)
+    (served / "8. pma.xls").write_bytes(xls)
     replace_condition_13(monkeypatch, pma(ROWS.encode(), xls))
     first = bf.datasets.load_sachs(13, log=False)
     assert first.names == ("praf", "pmek")
     assert first.X.tolist() == [[1, 10], [2, 30.5]]
+    (served / "8. pma.xls").unlink()
     assert np.array_equal(bf.datasets.load_sachs(13, log=False).X, first.X)
-    assert asked == ["/data-raw/8.%20pma.xls"]
 
 
 def test_original_file_in_a_folder(monkeypatch, tmp_path):
@@ -132,18 +119,17 @@ def test_original_file_in_a_folder(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("served", "csv", "problem"),
+    ("content", "csv", "problem"),
     [
         (b"<html>", ROWS, r"'8. pma.xls' could not be downloaded .*hash"),
         (None, ROWS, r"'8. pma.xls' could not be downloaded .404.*BOWFREE_DATA"),
         ("xls", "other", "is the right file, but its CSV has the SHA-256 sum .* report"),
     ],
 )
-def test_bad_download(server, monkeypatch, served, csv, problem):
-    files, _ = server
+def test_bad_download(served, monkeypatch, content, csv, problem):
     xls = write_xls()
-    if served is not None:
-        files["/data-raw/8. pma.xls"] = xls if served == "xls" else served
+    if content is not None:
+        (served / "8. pma.xls").write_bytes(xls if content == "xls" else content)
     replace_condition_13(monkeypatch, pma(csv.encode(), xls))
     with pytest.raises(bf.BowfreeError, match=problem):
         bf.datasets.load_sachs(13)

@@ -284,7 +284,7 @@ def unusable_columns(names: Sequence[str], X: Floats) -> tuple[list[str], list[s
     if len(Z) and np.isfinite(Z).all():
         R = cross_products(Z, Z) / len(Z)
         if not _has_factor(R):
-            sentence, columns = _redundant_columns([names[k] for k in rest], R)
+            sentence, columns = _redundant_columns([names[k] for k in map(int, rest)], R)
             problems.append(sentence)
             drop += columns
     return problems, drop

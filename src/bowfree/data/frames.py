@@ -30,17 +30,7 @@ _LARGEST_INTEGER = 2**53
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """A table that has been read.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The columns.
-    values : ndarray of shape (n, d)
-        Observations in rows; ordered categories as numbers.
-    categories : dict
-        The labels of ordered categories, by column.
-    """
+    """A table that has been read; ordered categories are numbers, with their labels by column."""
 
     names: tuple[str, ...]
     values: Floats

@@ -79,27 +79,13 @@ _NEWTON_GAIN, _EM_GAIN = 1e-15, 1e-11
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Rows with missing values by pattern; all entries of missing cells are zero.
+    """Rows with missing values by pattern; all entries of missing cells are zero."""
 
-    Attributes
-    ----------
-    observed : ndarray of bool, shape (P, d)
-        The observed cells of each pattern.
-    count : ndarray of shape (P,)
-        Number of rows of each pattern, or sum of their weights.
-    mean : ndarray of shape (P, d)
-        Means of each pattern.
-    scatter : ndarray of shape (P, d, d)
-        Covariance matrices of each pattern (divisor `count`).
-    row_pattern : ndarray of shape (n,)
-        The pattern of each row.
-    """
-
-    observed: Bools
-    count: Floats
-    mean: Floats
-    scatter: Floats
-    row_pattern: npt.NDArray[np.intp]
+    observed: Bools  # the observed cells, (P, d)
+    count: Floats  # number of rows of each pattern, or sum of their weights
+    mean: Floats  # (P, d)
+    scatter: Floats  # covariance matrices with divisor `count`, (P, d, d)
+    row_pattern: Indices  # the pattern of each row
 
     @classmethod
     def of(cls, X: Floats, weights: Floats | None = None) -> Patterns:
@@ -310,26 +296,13 @@ def _newton_step(
 
 @dataclass(frozen=True, eq=False)
 class IncompleteRows(Sample):
-    """Rows with missing values.
+    """Rows with missing values, standardized by mean and sd of the observed cells of a column."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Standardized values: deviations from the means of the observed cells divided by their
-        standard deviations; NaN for missing cells.
-    center, scale : ndarray of shape (d,)
-        These means and standard deviations.
-    approach : {"fiml", "two-stage"}
-        How graphs are fitted.
-    weights : ndarray of shape (n,) or None
-        Sampling weights with mean one.
-    """
-
-    X: Floats
+    X: Floats  # NaN for missing cells
     center: Floats
     scale: Floats
-    approach: Literal["fiml", "two-stage"]
-    weights: Floats | None = None
+    approach: Literal["fiml", "two-stage"]  # how graphs are fitted
+    weights: Floats | None = None  # sampling weights with mean one
 
     @classmethod
     def of(

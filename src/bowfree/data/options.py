@@ -215,11 +215,13 @@ class DataOptions:
             found = Moments._unchecked(
                 found.names, shrink(found.S, factor), found.n, found.mean, sample, found.notes
             )
-        n = found._n_distinct
-        if graph is None and n <= len(found.names):
+        n, d = found._n_distinct, len(found.names)
+        if graph is not None and n <= d:
+            check_definite(found.names, found.S, n, graph)
+        elif not found.definite and n <= d:
             from_rows = isinstance(found.sample, CompleteRows)
             check_semidefinite(found.names, found.S, n, from_rows=from_rows)
-        else:
+        elif not found.definite:
             check_definite(found.names, found.S, n, graph)
         return found
 

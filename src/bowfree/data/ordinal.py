@@ -112,18 +112,10 @@ class Correlation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MixedRows(CorrelatedRows):
-    """Rows with columns of ordered categories.
+    """Rows with columns of ordered categories."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        The values; numbers for categories, NaN for missing values.
-    ordinal : tuple of bool
-        Which columns are ordered categories.
-    """
-
-    X: Floats
-    ordinal: tuple[bool, ...]
+    X: Floats  # numbers for categories, NaN for missing values
+    ordinal: tuple[bool, ...]  # which columns are ordered categories
 
     @property
     def n_rows(self) -> int:

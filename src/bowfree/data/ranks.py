@@ -70,17 +70,9 @@ class CorrelatedRows(Sample):
 
 @dataclass(frozen=True, eq=False)
 class RankedRows(CorrelatedRows):
-    """The ranks of complete rows.
+    """The ranks of complete rows."""
 
-    Attributes
-    ----------
-    ranks : ndarray of int, shape (n, d)
-        Dense ranks of each column from 0: equal values have equal ranks.
-    coefficient : {"spearman", "kendall"}
-        The coefficient.
-    """
-
-    ranks: Ranks
+    ranks: Ranks  # dense ranks of each column from 0: equal values have equal ranks
     coefficient: Literal["spearman", "kendall"]
 
     @classmethod

@@ -74,18 +74,10 @@ class Sample(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class CompleteRows(Sample):
-    """Complete rows.
+    """Complete rows."""
 
-    Attributes
-    ----------
-    deviations : ndarray of shape (n, d)
-        Values minus the (weighted) mean of their column.
-    weights : ndarray of shape (n,) or None
-        Sampling weights with mean one.
-    """
-
-    deviations: Floats
-    weights: Floats | None = None
+    deviations: Floats  # values minus the (weighted) mean of their column
+    weights: Floats | None = None  # sampling weights with mean one
 
     @classmethod
     def of(cls, X: Floats, weights: Floats | None = None) -> tuple[CompleteRows, Floats]:

@@ -37,23 +37,13 @@ _BATCH = 2**16  # number of rows of a piece of a lazy frame
 
 
 class Sums:
-    """Number, means and sums of squares of rows.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The columns.
-    n, n_dropped : int
-        Numbers of complete rows, and of rows with missing values, which were dropped.
-    head : ndarray
-        The first rows.
-    """
+    """Number, means and sums of squares of rows; `n_dropped` rows with missing values are left out."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         d = len(names)
         self.names = names
         self.n = self.n_dropped = 0
-        self.head = np.empty((0, d))
+        self.head = np.empty((0, d))  # the first rows
         self._base = np.zeros(d)  # a value inside the data; all means are relative to it
         self._mean = np.zeros(d)
         self._squares = np.zeros((d, d))

@@ -225,14 +225,7 @@ class ReadOptions:
 class InvalidCells:
     """The invalid cells of a file, collected so that one error names all of them.
 
-    Parameters
-    ----------
-    what : str
-        Name of the file.
-    options : ReadOptions
-        How it is read.
-    place : callable
-        Returns the places of rows, such as "line 7".
+    `place` returns the places of rows, such as "line 7".
     """
 
     def __init__(

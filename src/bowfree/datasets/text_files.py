@@ -116,25 +116,9 @@ def _utf8(content: bytes, what: str, options: ReadOptions) -> bytes:
 
 
 class TextTable:
-    """A table in text.
+    """A table in text: the content of a file (`read_content`), its name and its extension.
 
-    Parameters
-    ----------
-    content : bytes
-        The content of the file, see `read_content`.
-    what : str
-        Name of the file.
-    kind : str
-        Its extension, which decides if no separator is found.
-    options : ReadOptions
-        How it is written, where this is not to be detected.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The columns.
-    has_labels : bool
-        Whether there is a column of row names before them.
+    `names` are the columns; if `has_labels`, a column of row names is before them.
     """
 
     def __init__(self, content: bytes, what: str, kind: str, options: ReadOptions) -> None:

@@ -18,7 +18,7 @@ from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import CompleteRows
+from bowfree.data.sample import CompleteRows, cross_products
 from bowfree.errors import DataError
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
@@ -180,5 +180,5 @@ class Rows:
             X, own = self.X[start : start + n], out[start : start + n]
             deviations = X[own] - X[~own].mean(axis=0)
             size = len(deviations)
-            found.append(HeldOut(size, deviations.T @ deviations / max(size, 1)))
+            found.append(HeldOut(size, cross_products(deviations, deviations) / max(size, 1)))
         return tuple(found)
