@@ -101,6 +101,9 @@ def results() -> dict[type, Any]:
         bf.edge_changes(GRAPH, DATA), bf.compare({"a": GRAPH, "b": bf.parse("a, b, c")}, DATA),
         bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=3, confidence=0.1, rng=1),
         bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=3, confidence=0.1, rng=1).effect(**pair),
+        bf.effects.adjustment_sets(GRAPH, **pair), bf.effects.instruments(GRAPH, **pair),
+        bf.effects.path_effects(fit, **pair), bf.effects.sensitivity(fit, **pair),
+        bf.effects.path_effect_bounds(members, DATA, **pair),
     ]  # fmt: skip
     found: dict[type, Any] = {}
     while made:
@@ -180,6 +183,10 @@ VALID: dict[str, Callable[[], Any]] = {
     "old": lambda: "a -> b",
     "new": lambda: "a <- b",
     "hidden": lambda: "a",
+    "through": lambda: "c",
+    "avoiding": lambda: ["c"],
+    "adjust_for": list,
+    "max_paths": lambda: 3,
     "given": lambda: bf.SearchSpace(),
     "directed": lambda: [("a", "b")],
     "bidirected": lambda: [("b", "c")],
@@ -289,6 +296,18 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("plot.graph", "marks"): lambda: None,
     ("formats.dagitty_positions", "text"): lambda: "dag { a -> b }",
     ("formats.from_dagitty", "text"): lambda: bf.formats.to_dagitty(GRAPH),
+    **{
+        (name, word): lambda: GRAPH
+        for name in ("effects.adjustment_distance", "graph.accuracy", "graph.shd")
+        for word in ("estimate", "truth")
+    },
+    ("effects.sensitivity", "fit"): lambda: result("Fit"),
+    ("effects.path_effect_bounds", "graphs"): lambda: result("EquivalenceClass"),
+    ("plot.sensitivity", "result"): lambda: bf.effects.sensitivity(result("Fit"), of="a", on="b"),
+    ("Sensitivity.adjusted", "r2_exposure"): lambda: 0.1,
+    ("Sensitivity.adjusted", "r2_outcome"): lambda: 0.1,
+    ("PathEffects.effect", "name"): lambda: "total",
+    ("PathEffectBounds.effect", "name"): lambda: "total",
     ("formats.to_matrix", "format"): lambda: "ggm",
     ("formats.from_matrix", "format"): lambda: "ggm",
     ("formats.read_pag", "format"): lambda: "tetrad",
@@ -328,6 +347,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "stability_selection": ("n_halves", "strategy", "rng"),
     "choose_penalty": ("penalties", "cv", "strategy", "rng"),
     "empirical_class": ("data",),
+    "effects.path_effect_bounds": ("data",),
     **dict.fromkeys(
         ("fit", "score", "model.district_scores", "constraint_tests", "moments", "effect_bounds",
          "edge_changes", "compare", "Condition", "workbench"),
