@@ -1,4 +1,4 @@
-"""Settings that hold for every test file."""
+"""Settings of all tests."""
 
 import os
 import signal
@@ -13,5 +13,5 @@ settings.load_profile("bowfree")
 # Pictures are drawn into memory: no window opens, with a screen or without.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# A shell starts its background jobs with Ctrl-C ignored, and some tests are about Ctrl-C.
+# A shell starts its background jobs with SIGINT ignored, which some tests need.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""Somebody who presses Ctrl-C."""
+"""Simulate Ctrl-C."""
 
 import _thread
 import gc
@@ -6,16 +6,15 @@ import threading
 import time
 from contextlib import contextmanager
 
-AGAIN = 2.5  # seconds after which a person presses once more
+AGAIN = 2.5  # seconds until the next attempt
 
 
 @contextmanager
 def pressed(after):
-    """Press Ctrl-C a moment after the block was entered; yield the times at which it was.
+    """Raise SIGINT some seconds after the block is entered; yield the times at which it was raised.
 
-    Python drops an exception that a signal raises while an object is being finalized. So the dead
-    threads of earlier tests are buried first; and if Ctrl-C gets lost all the same, it is pressed
-    again, as a person would.
+    Python drops an exception that a signal raises while an object is being finalized. So garbage
+    is collected first, and the signal is raised again if nothing happens.
     """
     gc.collect()
     times = []

@@ -1,9 +1,8 @@
-"""Objects that nobody should pass, for functions that must say so: hypothesis strategies.
+"""Invalid arguments for all functions, as hypothesis strategies.
 
-`MAKERS` is a list of things that have broken readers of arguments before (numbers beyond the
-machine's, arrays that have no truth value, texts with a NUL, frames with two columns of one name,
-things that are used up by looking at them); `OBJECTS` draws from it, and from whatever else
-hypothesis thinks of.
+`MAKERS` is a list of objects that have broken argument checks before: numbers beyond the range of
+machine types, arrays without a truth value, strings with NUL, frames with two columns of one name,
+iterators. `OBJECTS` draws from it and from other objects of hypothesis.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ import bowfree as bf
 
 _NAMES = ["a", "b", "c"]
 
-# Each is made anew for each call: what one function uses up or writes to, the next one has whole.
+# Created anew for each call, because functions may exhaust or change them.
 MAKERS = [
-    # nothing, truth values, whole numbers
+    # None, booleans, integers
     lambda: None,
     lambda: True,
     lambda: 0,
@@ -52,7 +51,7 @@ MAKERS = [
     lambda: np.float16("inf"),
     lambda: np.datetime64("NaT"),
     lambda: datetime.date(2000, 1, 1),
-    # texts and bytes
+    # strings and bytes
     lambda: "",
     lambda: "a",
     lambda: "a -> b",
@@ -154,7 +153,7 @@ MAKERS = [
     lambda: pd.Series([1.0, 2.0]),
     lambda: pl.DataFrame({"a": [1, 2], "b": [[1], [2]], "c": ["x", None]}),
     lambda: pl.DataFrame({"a": [1.0, 2.0]}).lazy(),
-    # graphs and results, in a place for something else
+    # graphs and results in place of other objects
     lambda: bf.MixedGraph([]),
     lambda: bf.MixedGraph(["a"]),
     lambda: bf.parse("p -> q <-> r"),

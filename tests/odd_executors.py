@@ -1,10 +1,10 @@
-"""Executors as they should not be: they lose work, or forget it, or do it in the wrong order."""
+"""Executors that lose tasks, forget them, or run them in the wrong order."""
 
 from concurrent.futures import BrokenExecutor, Executor, Future
 
 
 class Clumsy(Executor):
-    """Does the work at once, but loses some of it; `lose` says which of its tasks."""
+    """Runs tasks at once, but loses those whose numbers `lose` selects."""
 
     def __init__(self, lose):
         self.lose, self.number = lose, 0
@@ -23,7 +23,7 @@ class Clumsy(Executor):
 
 
 class Backwards(Executor):
-    """Lets so many wait, and then does the last first."""
+    """Collects `size` tasks, and then runs the last one first."""
 
     def __init__(self, size=4):
         self.size, self.waiting = size, []
@@ -39,10 +39,10 @@ class Backwards(Executor):
 
 
 class Forgetful(Executor):
-    """Like dask's when its scheduler goes away: what it had by then never comes back.
+    """Like that of dask when its scheduler dies: pending tasks never finish.
 
-    Its client is away after so many tasks, and when it was looked at a few times `then` is what
-    has become of it: "running" again, or "closed".
+    Its client is connecting after some tasks; after `looks` checks its status is `then`, "running"
+    or "closed".
     """
 
     def __init__(self, then, after=2, looks=5):

@@ -19,8 +19,6 @@ from bowfree.validation import (
     check_positive,
 )
 
-S = [[1.0, 0.5], [0.5, 1.0]]
-EDGE = bf.parse("x1 -> x2")
 BAD_PENALTIES = [-1, -1e-9, math.nan, math.inf, 1e308, 10**400, True, "1", None, [1.0], 1j]
 
 
@@ -31,25 +29,9 @@ def test_a_penalty_of_any_type(penalty):
 
 
 @pytest.mark.parametrize("penalty", BAD_PENALTIES, ids=lambda penalty: repr(penalty)[:8])
-def test_a_penalty_that_makes_no_score(penalty):
+def test_invalid_penalties(penalty):
     with pytest.raises(bf.BowfreeError, match=r"penalty = .*: must be .* >= 0 and at most 1e\+06"):
         check_penalty(penalty)
-
-
-@pytest.mark.parametrize("penalty", [-1.0, 1e308, math.nan])
-def test_every_score_asks_for_a_sensible_penalty(penalty):
-    options = {"cov": S, "n": 100, "penalty": penalty}
-    for ask in (
-        lambda: bf.fit(EDGE, **options),
-        lambda: bf.score(EDGE, **options),
-        lambda: bf.model.district_scores(EDGE, **options),
-        lambda: bf.exhaustive_search(**options),
-        lambda: bf.greedy_search(**options),
-        lambda: bf.structure_mcmc(**options),
-        lambda: bf.averaged_effects([EDGE], **options),
-    ):
-        with pytest.raises(bf.BowfreeError, match="penalty"):
-            ask()
 
 
 ODD = [None, "", "2", [], np.array([1, 2]), np.array(1.5), 1j, ...]
@@ -60,11 +42,6 @@ def test_a_count(value):
     with pytest.raises(bf.BowfreeError, match="rounds") as caught:
         check_count("rounds", value, 1)
     assert len(str(caught.value)) < 200
-
-
-def test_counts_of_any_type():
-    assert check_count("rounds", np.uint8(3), 1) == 3
-    assert check_count("rounds", LARGEST_COUNT, 1) == LARGEST_COUNT
 
 
 @pytest.mark.parametrize("check", [check_positive, check_nonnegative, check_fraction])
@@ -84,9 +61,7 @@ def test_numbers_of_any_type_become_floats():
         check_fraction("width", Fraction(1, 4)) == check_positive("width", np.float32(0.25)) == 0.25
     )
     assert check_nonnegative("width", 0) == 0.0
-    for check, value in ((check_positive, 0), (check_fraction, 0), (check_fraction, 1)):
-        with pytest.raises(bf.BowfreeError, match="width"):
-            check("width", value)
+    assert check_count("rounds", np.uint8(3), 1) == 3
 
 
 @pytest.mark.parametrize("value", [*ODD, "summer " * 1000], ids=lambda value: str(value)[:9])

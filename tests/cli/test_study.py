@@ -35,7 +35,7 @@ def test_uniformity(tmp_path):
     ("arguments", "code", "problem"),
     [
         (["sachs", "--sachs", "nowhere"], 1, "nowhere"),
-        (["everything"], 2, "No such command"),
+        (["everything"], 2, "is not one of"),
     ],
 )
 def test_errors_have_a_code_and_no_traceback(arguments, code, problem, tmp_path):

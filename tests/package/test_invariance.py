@@ -1,28 +1,9 @@
-"""Numbers do not depend on units, on the order of columns or rows, on names, or on signs."""
+"""Intervals of averages over one graph are those of its fit; see also test_metamorphic.py."""
 
 import numpy as np
 import pytest
 
 import bowfree as bf
-
-# b has parents inside its district (c) and outside it (a): coefficients of both kinds.
-GRAPH = bf.parse("a -> b <-> c -> e -> b")
-
-
-@pytest.fixture(scope="module")
-def data():
-    return bf.random_sem(GRAPH, rng=1).sample(750, rng=3, as_frame="pandas")
-
-
-def test_intervals_of_averages_have_units(data):
-    """The interval of an effect changes with the units as the effect does, bit for bit."""
-    plain = bf.averaged_effects([GRAPH], data)
-    scale = np.array([2.0**10, 1.0, 2.0**-7, 2.0**3])
-    scaled = bf.averaged_effects([GRAPH], data * scale)
-    units = scale[:, None] / scale
-    for name in ("mean", "lower", "upper", "min_abs", "max_abs"):
-        np.testing.assert_array_equal(getattr(scaled, name), getattr(plain, name) * units)
-    np.testing.assert_array_equal(scaled.probability, plain.probability)
 
 
 @pytest.mark.parametrize("order", ["abce", "ecba", "cabe"])

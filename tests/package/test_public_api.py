@@ -1,26 +1,20 @@
-"""Whatever is given to a public function: a result, or an error of our own that says what is wrong.
+"""Every public function answers to wrong arguments with a result or with an error of its own.
 
-The functions, methods and constructors are found by walking the table of contents,
-``src/bowfree/__init__.pyi``, and their arguments by reading their signatures and option groups, so
-that a new public name is in here without a line being written. Each argument is then wrong in every
-way we know (`tests/hostile.py`) while the others are right, and hypothesis makes two of them wrong
-at a time: `VALID` has a right value for each word of the vocabulary, so that a call gets past the
-first check.
+The functions, methods and constructors are found in the table of contents,
+``src/bowfree/__init__.pyi``, and their arguments in their signatures. Each argument in turn is
+replaced by every object of `tests/hostile.py` while the others are valid (`VALID`), and hypothesis
+replaces two at a time. Permitted outcomes besides a result:
 
-What may come out, besides a result:
-
-- a `BowfreeError` with a message of bearable length;
+- a `BowfreeError` with a message of limited length;
 - `FitWarning` and `DataWarning`, which are errors in these tests;
-- `OSError` where a path was given: what the file system answers is its own affair;
-- from `BAPLearner`, for a strange `X`, what scikit-learn's conventions ask for.
+- `OSError` if a path is passed;
+- from `BAPLearner`, for a wrong `X`, the exceptions of scikit-learn's conventions.
 
-Left out on purpose: the constructors of results, which bowfree makes and users read; methods that
-come from elsewhere (tuple, Mapping, scikit-learn); switches, for which any object will do that has
-a truth value; `ax`, which belongs to matplotlib; what a callback does when it is called; the wrong
-number or the wrong name of arguments, to which Python itself answers with a TypeError.
+Not tested: constructors of results, inherited methods (tuple, Mapping, scikit-learn), flags, `ax`,
+exceptions of callbacks, and wrong numbers or names of arguments.
 
-``BOWFREE_API_EXAMPLES=300 pytest tests/package/test_public_api.py`` looks longer, and
-``tests/fuzz/wrong_arguments.py`` leaves out nothing that takes long; ``nox -s fuzz`` does both.
+``BOWFREE_API_EXAMPLES=300 pytest tests/package/test_public_api.py`` takes longer, and
+``tests/fuzz/wrong_arguments.py`` includes slow functions; ``nox -s fuzz`` runs both.
 """
 
 from __future__ import annotations
@@ -130,38 +124,46 @@ def written(name: str, text: str) -> str:
     return name
 
 
-# -- a right value for each word of the vocabulary --
+# --- a valid value for each parameter ---
 
-# What classes does a user make by hand? All others are results.
+# Classes that users construct; all others are results.
 MADE_BY_HAND = {
     "MixedGraph", "Knowledge", "SearchSpace", "ScoringRule", "Moments", "LinearSEM",
     "BAPLearner", "Condition", "JointMoments",
 }  # fmt: skip
 
+CONSTANTS = {
+    "kind": "noise", "max_targets": 2, "most": 3, "n": 60, "ddof": 0, "shrinkage": 0.1,
+    "missing": "fiml", "correlation": "spearman", "column": "batch", "se": "robust",
+    "test": "satorra-bentler", "n_bootstrap": 3, "node": "a", "name": "a", "a": "a", "b": "b",
+    "i": "a", "j": "b", "of": "a", "on": "b", "mark": "->", "edge": "a -> b", "edges": "a -> c",
+    "old": "a -> b", "new": "a <- b", "hidden": "a", "through": "c", "max_paths": 3, "left": ("b", "a"), "right": ("b",),
+    "marks": ("->", "<->"), "path": "written", "checkpoint": "checkpoint", "graph_class": "dag",
+    "max_in_degree": 2, "max_district": 2, "max_edges": 2, "penalty": 0.5, "max_iter": 10,
+    "tol": 1e-3, "n_starts": 2, "rng": 1, "random_state": 1, "n_jobs": 1, "time_limit": 0.1,
+    "strategy": "restart", "restarts": 1, "rounds": 0, "direction": "both", "neighbors": 2,
+    "max_steps": 3, "plateau": 0, "keep": 5, "window": 1.0, "cache_mb": 1.0, "steps": 40,
+    "burn_in": 4, "thin": 2, "chains": 2, "temperature": 1.0, "prior": "flat", "n_halves": 2,
+    "max_false": 1.0, "holdout": 0.5, "count": "graphs", "max_classes": 3, "level": 0.9,
+    "limit": 5, "zero": 1e-8, "effects": "corrected", "epsilon": 1e-9, "size": 2, "d": 3,
+    "rank": 0, "confidence": 0.1, "n_resamples": 3, "cv": 2, "backend": "polars",
+    "as_frame": "pyarrow", "information": "observed", "layout": "circle", "indent": 2,
+    "simple": True, "n_samples": 4, "format": "text",
+}  # fmt: skip
+
 VALID: dict[str, Callable[[], Any]] = {
+    **{word: (lambda value=value: value) for word, value in CONSTANTS.items()},
     "graph": lambda: GRAPH,
     "other": lambda: bf.parse("a <- b <-> c"),
     "graphs": lambda: result("EquivalenceClass"),
     "targets": lambda: [(), ("a",)],
-    "kind": lambda: "noise",
     "candidates": lambda: ["a", "b"],
-    "max_targets": lambda: 2,
-    "most": lambda: 3,
     "data": lambda: DATA,
     "cov": lambda: COV,
-    "n": lambda: 60,
-    "ddof": lambda: 0,
-    "shrinkage": lambda: 0.1,
-    "missing": lambda: "fiml",
-    "correlation": lambda: "spearman",
     "ordinal": lambda: ["a"],
     "weights": lambda: np.linspace(1, 2, 60),
     "frame": lambda: {**DATA, "batch": ["u", "v"] * 30},
-    "column": lambda: "batch",
     "conditions": lambda: result("JointMoments").conditions,
-    "se": lambda: "robust",
-    "test": lambda: "satorra-bentler",
-    "n_bootstrap": lambda: 3,
     "X": lambda: DATA,
     "S": lambda: COV,
     "B": lambda: SEM.B,
@@ -169,97 +171,25 @@ VALID: dict[str, Callable[[], Any]] = {
     "mean": lambda: [0.0, 1.0, 2.0],
     "names": lambda: GRAPH.nodes,
     "nodes": lambda: ["a", "b", "c"],
-    "node": lambda: "a",
-    "name": lambda: "a",
-    "a": lambda: "a",
-    "b": lambda: "b",
-    "i": lambda: "a",
-    "j": lambda: "b",
-    "of": lambda: "a",
-    "on": lambda: "b",
-    "mark": lambda: "->",
-    "edge": lambda: "a -> b",
-    "edges": lambda: "a -> c",
-    "old": lambda: "a -> b",
-    "new": lambda: "a <- b",
-    "hidden": lambda: "a",
-    "through": lambda: "c",
     "avoiding": lambda: ["c"],
     "adjust_for": list,
-    "max_paths": lambda: 3,
     "given": lambda: bf.SearchSpace(),
     "directed": lambda: [("a", "b")],
     "bidirected": lambda: [("b", "c")],
-    "left": lambda: ("b", "a"),
-    "right": lambda: ("b",),
-    "marks": lambda: ("->", "<->"),
     "text": lambda: TEXT,
     "source": lambda: GRAPH.to_json(),
     "content": dict,
-    "path": lambda: "written",
-    "checkpoint": lambda: "checkpoint",
     "space": lambda: bf.SearchSpace(),
     "knowledge": lambda: bf.Knowledge(required=["a -> b"]),
     "required": lambda: ["a -> b"],
     "forbidden": lambda: ["a <-> c"],
     "tiers": lambda: [["a"], ["b", "c"]],
     "unconfounded": lambda: ["a"],
-    "graph_class": lambda: "dag",
-    "max_in_degree": lambda: 2,
-    "max_district": lambda: 2,
-    "max_edges": lambda: 2,
-    "penalty": lambda: 0.5,
     "penalties": lambda: [0.5, 1.0],
-    "max_iter": lambda: 10,
-    "tol": lambda: 1e-3,
-    "n_starts": lambda: 2,
-    "rng": lambda: 1,
-    "random_state": lambda: 1,
-    "n_jobs": lambda: 1,
-    "time_limit": lambda: 0.1,
     "progress": lambda: lambda progress: None,
-    "strategy": lambda: "restart",
-    "restarts": lambda: 1,
-    "rounds": lambda: 0,
-    "direction": lambda: "both",
-    "neighbors": lambda: 2,
-    "max_steps": lambda: 3,
-    "plateau": lambda: 0,
-    "keep": lambda: 5,
-    "window": lambda: 1.0,
-    "cache_mb": lambda: 1.0,
     "starts": lambda: [GRAPH],
-    "steps": lambda: 40,
-    "burn_in": lambda: 4,
-    "thin": lambda: 2,
-    "chains": lambda: 2,
-    "temperature": lambda: 1.0,
-    "prior": lambda: "flat",
-    "n_halves": lambda: 2,
-    "max_false": lambda: 1.0,
-    "holdout": lambda: 0.5,
-    "count": lambda: "graphs",
-    "max_classes": lambda: 3,
-    "level": lambda: 0.9,
-    "limit": lambda: 5,
-    "zero": lambda: 1e-8,
-    "effects": lambda: "corrected",
-    "epsilon": lambda: 1e-9,
-    "size": lambda: 2,
-    "d": lambda: 3,
     "do": lambda: {"a": 1.0},
     "model": lambda: SEM,
-    "rank": lambda: 0,
-    "confidence": lambda: 0.1,
-    "n_resamples": lambda: 3,
-    "cv": lambda: 2,
-    "backend": lambda: "polars",
-    "as_frame": lambda: "pyarrow",
-    "information": lambda: "observed",
-    "layout": lambda: "circle",
-    "indent": lambda: 2,
-    "simple": lambda: True,
-    "n_samples": lambda: 4,
     "result": lambda: result("Fit"),
     "equivalence_class": lambda: result("EquivalenceClass"),
     "bounds": lambda: result("EffectBounds"),
@@ -268,7 +198,6 @@ VALID: dict[str, Callable[[], Any]] = {
     "vertices": lambda: ["a", "b", "c"],
     "di_edges": lambda: [("a", "b")],
     "bi_edges": lambda: [("b", "c")],
-    "format": lambda: "text",
     "frequencies": lambda: result("BootstrapResult"),
     "summary": lambda: result("ClassSummary"),
     "runs": lambda: result("SearchResult"),
@@ -334,7 +263,7 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("Condition", "kind"): lambda: "perfect",
 }
 
-# Given unless the call is about them: a search of all graphs takes long, and so does a wide chain.
+# Passed unless the call is about them, because the defaults take long.
 CHEAP: dict[str, tuple[str, ...]] = {
     "Design.experiment": ("targets",),
     "greedy_search": ("data", "restarts", "rounds", "rng"),
@@ -361,8 +290,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
-# Studies run for minutes or read files that are not ours, and one function downloads. What they are
-# given goes on to the searches and gates that are tested here.
+# Studies run for minutes, and one function downloads; they call functions that are tested here.
 LEFT_OUT = {
     "datasets.load_sachs", "studies.causal_effect_study", "studies.sachs_study",
     "studies.uniformity_study",
@@ -420,10 +348,7 @@ class Entrance:
 def entrance(label: str, call: Callable[..., Any]) -> Entrance:
     required, words, in_place, variadic = [], [], [], None
     for parameter in inspect.signature(call).parameters.values():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            words += option_words(call, parameter)
-            continue
-        if parameter.name in NOT_OURS:
+        if parameter.name in NOT_OURS or parameter.kind is parameter.VAR_KEYWORD:
             continue
         words.append(parameter.name)
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -433,14 +358,6 @@ def entrance(label: str, call: Callable[..., Any]) -> Entrance:
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
             required.append(parameter.name)
     return Entrance(label, call, tuple(required), tuple(words), tuple(in_place), variadic)
-
-
-def option_words(call: Callable[..., Any], parameter: inspect.Parameter) -> list[str]:
-    """Return the words of ``**options: Unpack[Group]``; an unknown one where there is no group."""
-    name = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
-    function = inspect.unwrap(getattr(call, "__func__", call))
-    group = getattr(function, "__globals__", {}).get(name)
-    return list(group.__annotations__) if group is not None else ["strange_option"]
 
 
 def is_ours(function: Any) -> bool:
@@ -482,11 +399,11 @@ ENTRANCES = {found.label: found for found in entrances() if found.label not in L
 
 
 def attempt(label: str, arguments: dict[str, Any], n_in_place: int = 99) -> None:
-    """Call, and look at what comes out; whatever is neither a result nor ours is raised."""
+    """Call a function; raise its exception unless it is a permitted one."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            # Polars' own advice, to whoever asks a lazy frame for its columns.
+            # Polars warns if the columns of a lazy frame are read.
             warnings.simplefilter("ignore", pl.exceptions.PerformanceWarning)
             found = ENTRANCES[label](arguments, n_in_place)
             if isinstance(found, Iterator):
@@ -537,9 +454,9 @@ def test_right_arguments_give_a_result(label, tmp_path, monkeypatch):
 
 
 def went_wrong(label: str, *, every: int = 1) -> tuple[int, list[str]]:
-    """Give each argument of a function each wrong object, or every so-many-th, in turn.
+    """Pass each wrong object, or one in `every`, for each argument of a function.
 
-    Return the number of calls, and a description of those that went wrong.
+    Return the number of calls, and a description of the failures.
     """
     found, n_calls, wrong = ENTRANCES[label], 0, []
     for place, word in enumerate(found.words):
@@ -558,7 +475,7 @@ def went_wrong(label: str, *, every: int = 1) -> tuple[int, list[str]]:
     return n_calls, wrong
 
 
-# Half of the time all would take; `tests/fuzz/wrong_arguments.py` has them, too.
+# They take half of the time; `tests/fuzz/wrong_arguments.py` includes them.
 LONG = ("report.render", "report.write", "Fit.report", "SearchResult.report")
 
 

@@ -8,8 +8,8 @@ traceback. After Ctrl-C or SIGTERM, all results that are finished are printed an
 - ``terminal``: printing, progress, and the names of options in library messages
 - ``work``: computations that signals may end, and files
 - ``options``, ``tables``: options that commands share, for graphs, searches and data
-- ``learn``, ``data_commands``, ``question_commands``, ``graph_commands``, ``simulate``, ``app``,
-  ``study``: the commands
+- ``learn``, ``data_commands``, ``question_commands``, ``graph_commands``, ``app``, ``study``: the
+  commands
 
 The module of a command is imported when the command runs, so that ``bowfree --help`` is fast.
 """
@@ -42,8 +42,8 @@ COMMANDS = {
     "equiv": ("graph_commands", "List the graphs that are equivalent to a graph."),
     "design": ("graph_commands", "Rank possible experiments by what they would reveal."),
     "convert": ("graph_commands", "Convert a graph to another format."),
-    "sample": ("simulate", "Draw data from a graph or a fitted model."),
-    "simulate": ("simulate", "Draw a random graph, parameters and data."),
+    "sample": ("graph_commands", "Draw data from a graph or a fitted model."),
+    "simulate": ("graph_commands", "Draw a random graph, parameters and data."),
     "study": ("study", "Repeat the studies of the paper."),
 }
 """The module and the one-line help of each command."""

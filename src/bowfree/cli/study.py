@@ -36,103 +36,54 @@ def demo(out: Path | None) -> None:
     work.end()
 
 
-_out = click.option(
+@click.command(epilog="Example: bowfree study effects --n-sims 20 --out results")
+@click.argument("name", type=click.Choice(["effects", "sachs", "uniformity", "all"]))
+@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
     help="A new or empty folder for tables and figures.",
 )
-_n_sims = click.option(
-    "--n-sims", type=opt.COUNT, default=100, help="Number of simulated data sets."
+@click.option(
+    "--n-sims", type=opt.COUNT, default=100, help="effects: number of simulated data sets."
 )
-_sachs = click.option(
-    "--sachs",
-    "sachs_folder",
-    type=click.Path(path_type=Path),
-    help="Folder with the protein data. [default: BOWFREE_DATA, else a download]",
-)
-
-
-@click.group(epilog="Example: bowfree study effects --n-sims 20 --out results")
-def study() -> None:
-    """Repeat the studies of the paper: tables (Markdown, CSV, JSON) and figures (PNG).
-
-    Figures need matplotlib: pip install "bowfree[plot]". After a time limit or Ctrl-C, the results
-    so far are written.
-    """
-
-
-@study.command(epilog="Example: bowfree study effects --as-published --out results")
-@_out
-@_n_sims
 @click.option(
     "--as-published",
     is_flag=True,
-    help="Ten sweeps of RICF and the published formula of effects, in place of corrected ones.",
+    help="effects: ten sweeps of RICF and the published formula, in place of corrected ones.",
 )
-@opt.budget_options
-def effects(out: Path, n_sims: int, as_published: bool, **given: Any) -> None:
-    """Estimate effects in simulated data (section 4.1, figure "simulation")."""
-    from bowfree.studies import causal_effect_study
-
-    published = {"method": "ricf", "max_iter": 10, "effects": "as-published"}
-    _prepare(out)
-    options = opt.read_budget(given) | (published if as_published else {})
-    _run(out, partial(causal_effect_study, n_sims, progress=_log_progress, **options))
-
-
-@study.command(epilog="Example: bowfree study sachs --sachs data/sachs --out results")
-@_out
-@_sachs
-@opt.budget_options
-def sachs(out: Path, sachs_folder: Path | None, **given: Any) -> None:
-    """Find the best BAP and DAG for 14 protein data sets (section 4.2, figures "real")."""
-    from bowfree.studies import sachs_study
-
-    _prepare(out)
-    budget = opt.read_budget(given)
-    _run(out, partial(sachs_study, folder=sachs_folder, progress=_log_progress, **budget))
-
-
-@study.command(epilog="Example: bowfree study uniformity --out results")
-@_out
+@click.option(
+    "--sachs",
+    "sachs_folder",
+    type=click.Path(path_type=Path),
+    help="sachs: folder with the protein data. [default: BOWFREE_DATA, else a download]",
+)
 @click.option(
     "--samples",
     type=opt.COUNT,
     default=30_000,
-    help="Number of graphs that each sampler draws.",
+    help="uniformity: number of graphs that each sampler draws.",
 )
-@click.option("--seed", type=opt.WHOLE, default=0, help="Seed.")
-def uniformity(out: Path, samples: int, seed: int) -> None:
-    """Count random graphs on three nodes (section 3.2, figure "uniform")."""
-    from bowfree.studies import uniformity_study
-
-    _prepare(out)
-    _run(out, partial(uniformity_study, samples, rng=seed))
-
-
-@study.command(epilog="Example: bowfree study all --sachs data/sachs --out results")
-@_out
-@_n_sims
-@_sachs
 @opt.budget_options
-def all(out: Path, n_sims: int, sachs_folder: Path | None, **given: Any) -> None:
-    """Run all studies of the paper. A --time-limit applies to each study."""
+def study(
+    name: str,
+    out: Path,
+    n_sims: int,
+    as_published: bool,
+    sachs_folder: Path | None,
+    samples: int,
+    **given: Any,
+) -> None:
+    """Repeat a study of the paper, or all: tables (Markdown, CSV, JSON) and figures (PNG).
+
+    `effects`: effects in simulated data (section 4.1). `sachs`: the best BAP and DAG for 14 protein
+    data sets (section 4.2). `uniformity`: counts of random graphs on three nodes (section 3.2).
+
+    Figures need matplotlib: pip install "bowfree[plot]". After a time limit or Ctrl-C, the results
+    so far are written. A --time-limit applies to each study.
+    """
     from bowfree import studies
 
-    _prepare(out)
-    budget = opt.read_budget(given)
-    long = budget | {"progress": _log_progress}
-    _run(
-        out,
-        partial(studies.uniformity_study, rng=budget["rng"]),
-        partial(studies.sachs_study, folder=sachs_folder, **long),
-        partial(studies.causal_effect_study, n_sims, **long),
-    )
-
-
-def _prepare(out: Path) -> None:
-    """Create the folder before the long work; refuse one that contains files."""
     try:
         import matplotlib
     except ImportError as error:
@@ -141,14 +92,19 @@ def _prepare(out: Path) -> None:
     if out.exists() and any(out.iterdir()):
         raise BowfreeError(f"{out} is not empty; choose another folder with --out")
     out.mkdir(parents=True, exist_ok=True)
-
-
-def _run(out: Path, *functions: partial[Any]) -> None:
-    """Run studies, and print and write the results of each as soon as it is finished."""
+    budget = opt.read_budget(given)
+    long = budget | {"progress": _log_progress}
+    published = {"method": "ricf", "max_iter": 10, "effects": "as-published"}
+    functions = {
+        "uniformity": partial(studies.uniformity_study, samples, rng=budget["rng"]),
+        "sachs": partial(studies.sachs_study, folder=sachs_folder, **long),
+        "effects": partial(
+            studies.causal_effect_study, n_sims, **long, **(published if as_published else {})
+        ),
+    }
     work = Work.begin()
-    for function in functions:
-        name = function.func.__name__
-        found = work.run(name, function, required=len(functions) == 1)
+    for chosen in functions if name == "all" else [name]:
+        found = work.run(f"study {chosen}", functions[chosen], required=name != "all")
         if found is None:
             continue
         work.output(echo, found.table())
