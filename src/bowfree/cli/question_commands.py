@@ -40,18 +40,24 @@ def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> N
     import bowfree as bf
 
     graph = opt.read_graph(given)
-    asked = bf.equivalence_class(graph) if equivalent else graph
-    sets = bf.effects.adjustment_sets(asked, of=of, on=on)
-    found = bf.effects.instruments(asked, of=of, on=on)
+    work, asked = Work.begin(), graph
+    if equivalent:
+        asked = work.run("the equivalent graphs", bf.equivalence_class, graph, required=True)
+    ends: dict[str, Any] = {"of": of, "on": on}
+    sets = work.run("adjustment sets", bf.effects.adjustment_sets, asked, **ends, required=True)
+    found = work.run("instruments", bf.effects.instruments, asked, **ends, strict=True)
+    implied = work.run("implications", graph.independencies)
     if as_json:
-        print_json({"adjustment_sets": sets.to_dict(), "instruments": found.to_dict()})
-        return
-    show(sets._sections())
-    click.echo()
-    show(found._sections())
-    implied = graph.independencies()
-    click.echo()
-    show([f"the graph implies {count(len(implied), 'independency', 'independencies')}"])
+        instruments = None if found is None else found.to_dict()
+        work.output(print_json, {"adjustment_sets": sets.to_dict(), "instruments": instruments})
+    else:
+        work.output(show, sets._sections())
+        if found is not None:
+            work.output(show, ["", *found._sections()])
+        if implied is not None:
+            number = count(len(implied), "independency", "independencies")
+            work.output(show, ["", f"the graph implies {number}"])
+    work.end()
 
 
 @click.command(
@@ -95,9 +101,11 @@ def paths(
     model = opt.read_model(given)
     graph = graph_of(model)
     arguments = read_source(given).arguments(graph.nodes)
-    inference = {} if resamples is None else {"se": "bootstrap", "n_bootstrap": resamples}
+    inference: dict[str, Any] = {"rng": rng}
+    if resamples is not None:
+        inference |= {"se": "bootstrap", "n_bootstrap": resamples}
     work = Work.begin()
-    fit = work.run("the fit", bf.fit, graph, **arguments, **inference, rng=rng, required=True)
+    fit = work.run("the fit", bf.fit, graph, **arguments, **inference, required=True)
     effects = bf.effects.path_effects(fit, of=of, on=on, through=through, avoiding=avoiding)
     content: dict[str, Any] = {"path_effects": effects.to_dict(), "sensitivity": None}
     robust: Any = None

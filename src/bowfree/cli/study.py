@@ -94,8 +94,8 @@ def study(
     out.mkdir(parents=True, exist_ok=True)
     budget = opt.read_budget(given)
     long = budget | {"progress": _log_progress}
-    published = {"method": "ricf", "max_iter": 10, "effects": "as-published"}
-    functions = {
+    published: dict[str, Any] = {"method": "ricf", "max_iter": 10, "effects": "as-published"}
+    functions: dict[str, Any] = {
         "uniformity": partial(studies.uniformity_study, samples, rng=budget["rng"]),
         "sachs": partial(studies.sachs_study, folder=sachs_folder, **long),
         "effects": partial(

@@ -58,9 +58,19 @@ class Work:
         before = {n: handler for n, handler in before.items() if handler != signal.SIG_IGN}
         for number in before:
             signal.signal(number, self._handle)
+        hook = sys.unraisablehook
+
+        def unraisable(found: sys.UnraisableHookArgs) -> None:
+            # Python drops an exception that a signal raises while an object is being finalized.
+            # The computation then continues; those after it are skipped.
+            if not isinstance(found.exc_value, KeyboardInterrupt):
+                hook(found)
+
+        sys.unraisablehook = unraisable
         try:
             yield
         finally:
+            sys.unraisablehook = hook
             for number, handler in before.items():
                 signal.signal(number, handler)
 
