@@ -32,6 +32,7 @@ NB_MODULE(_core, m) {  // NOLINT: a macro
     bowfree::bindings::bind_data(m);
     bowfree::bindings::bind_effects(m);
     bowfree::bindings::bind_equivalence(m);
+    bowfree::bindings::bind_exact(m);
     bowfree::bindings::bind_model(m);
     bowfree::bindings::bind_search(m);
     bowfree::bindings::bind_space(m);

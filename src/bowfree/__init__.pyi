@@ -50,6 +50,7 @@ from .equivalence.comparison import compare as compare
 
 # search
 from .search.greedy import greedy_search as greedy_search
+from .search.exact import exact_search as exact_search
 from .search.exhaustive import exhaustive_search as exhaustive_search
 from .search.neighbors import edge_changes as edge_changes
 from .search.result import SearchResult as SearchResult

@@ -3,7 +3,8 @@
 :func:`bowfree.greedy_search` is in ``greedy``. ``plan`` decides which runs a search consists of,
 ``scheduler`` executes them, ``runs`` describes one of them, ``checkpoint`` saves finished ones,
 ``targets`` also searches for the targets of interventions. ``result`` has the result and
-``confidence`` its reliability. ``exhaustive`` scores every graph on up to five variables,
+``confidence`` its reliability. ``exact`` proves that a graph is the best of graphs with small
+districts, ``exhaustive`` scores every graph on up to five variables,
 ``neighbors`` all graphs that differ from a given one in one edge.
 """
 

@@ -1,4 +1,5 @@
 from .confidence import SearchConfidence as SearchConfidence
+from .exact import ExactResult as ExactResult
 from .exhaustive import ExhaustiveResult as ExhaustiveResult
 from .neighbors import EdgeChanges as EdgeChanges
 from .plan import Strategy as Strategy

@@ -1,6 +1,6 @@
 """The probability that a search has missed a better graph.
 
-A greedy search proves nothing; only :func:`bowfree.exhaustive_search` does. But the runs of its
+A greedy search proves nothing; :func:`bowfree.exact_search` does. But the runs of its
 first round are independent. If many of them end at the best score, a better graph is unlikely; if
 few do, the search has continued for longer (:func:`bowfree.search.plan.patience_for`).
 
@@ -57,7 +57,9 @@ class SearchConfidence(TextDisplay, ToDict):
         Number of runs that reached the best score from a lower one.
     missed : float
         Estimated probability that five times as many runs would find a better graph. NaN if the
-        search was ended early.
+        search was ended early, and 0 if the best graph is proved.
+    proved : bool
+        Whether no better graph exists, see :func:`bowfree.exact_search`.
     """
 
     runs: int
@@ -66,6 +68,7 @@ class SearchConfidence(TextDisplay, ToDict):
     independent_at_best: int
     arrivals: int
     missed: float
+    proved: bool = False
 
     @property
     def runs_agree(self) -> bool:
@@ -74,8 +77,8 @@ class SearchConfidence(TextDisplay, ToDict):
 
     @property
     def reliable(self) -> bool:
-        """Whether the runs agree and the probability of a better graph is at most 10 %."""
-        return self.runs_agree and self.missed <= RELIABLE
+        """Whether the graph is proved best, or the runs agree and 10 % at most miss a better one."""
+        return self.proved or (self.runs_agree and self.missed <= RELIABLE)
 
     def _headline(self) -> str:
         return (
@@ -85,7 +88,7 @@ class SearchConfidence(TextDisplay, ToDict):
 
     def _sections(self) -> Iterator[str]:
         yield self._headline()
-        if not math.isnan(self.missed):
+        if not (self.proved or math.isnan(self.missed)):
             yield f"in simulations, {percent(self.missed)} of such searches missed a better graph"
         if not self.reliable:
             yield "a better graph may exist: search with more restarts or with another seed"

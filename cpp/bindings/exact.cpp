@@ -1,0 +1,53 @@
+// Exact search; `bowfree.search.exact` calls it.
+#include "search/exact.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <stdexcept>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/calls.hpp"
+#include "bindings/data.hpp"
+
+namespace bowfree::bindings {
+
+namespace {
+
+Named exact(const Data& data, double n, double penalty, std::size_t cache_bytes, const Rules& rules,
+            int max_district, int max_parents, double tolerance, double score,
+            std::optional<double> seconds) {
+    JointData conditions = to_conditions(data);
+    expect_nodes(rules, conditions.d);
+    if (conditions.d > exact_limit || max_district > exact_district_limit)
+        throw std::invalid_argument("too many nodes, or too large districts");
+    if (max_district > 1 && !conditions.is_observational())
+        throw std::invalid_argument("districts of several nodes require one condition");
+    Scorer scorer(std::move(conditions), n, penalty, cache_bytes);
+    const ExactResult result = interruptibly(seconds, [&](const Stop& stop) {
+        return exact_search(scorer, rules, {max_district, max_parents, tolerance}, score, stop);
+    });
+    Named found;
+    found["graph"] = result.graph ? nb::cast(to_bits(*result.graph)) : nb::none();
+    found["score"] = result.score;
+    found["bound"] = result.bound;
+    found["proved"] = result.proved;
+    found["bounded"] = result.bounded;
+    found["fits"] = result.fitted;
+    found["kept"] = result.kept;
+    found["states"] = result.states;
+    return found;
+}
+
+}  // namespace
+
+void bind_exact(nb::module_& m) {
+    m.def("exact_search", &exact, nb::arg("S"), nb::arg("n"), nb::arg("penalty"),
+          nb::arg("cache_bytes"), nb::arg("rules"), nb::arg("max_district"), nb::arg("max_parents"),
+          nb::arg("tolerance"), nb::arg("score"), nb::arg("seconds").none() = nb::none(),
+          "The best graph of a space with small districts, if it is better than `score`; see "
+          "cpp/search/exact.hpp. At most 20 nodes.");
+}
+
+}  // namespace bowfree::bindings

@@ -1,0 +1,366 @@
+"""Exact search: the best graph of a space with small districts, with a proof or a bound.
+
+The score is a sum over districts. The core (``cpp/search/exact.hpp``) combines dynamic programming
+over orders of the variables, bounds of districts before they are fitted, and A* search over the few
+districts that remain. It knows the rules about single pairs and nodes. The other rules (ancestral
+and arid graphs, the number of edges) are imposed by branching here: if the best graph violates one
+of them, every permitted graph lacks one edge of a smallest set that violates it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from bowfree import _core
+from bowfree.data.joint_moments import JointMoments
+from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
+from bowfree.errors import BowfreeError, DataError, TimeIsUp
+from bowfree.graph.encodings import graph_of_bits
+from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import ScoringRule
+from bowfree.parallel.budget import Budget
+from bowfree.parameters import Correlation, GraphClass, Means, Missing, Penalty, Rng, public
+from bowfree.results.display import count
+from bowfree.search.confidence import SearchConfidence
+from bowfree.search.greedy import adapt_to_data, check_finite_n, search_moments
+from bowfree.search.plan import Strategy
+from bowfree.search.result import TOLERANCE, SearchResult
+from bowfree.search.runs import Setup
+from bowfree.space.knowledge import Knowledge
+from bowfree.space.search_space import SearchSpace
+from bowfree.validation import check_count
+
+MAX_NODES, MAX_DISTRICT = 20, 6  # as in cpp/search/exact.hpp
+DEFAULT_DISTRICT = 2
+
+_Edges = tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactResult(SearchResult):
+    """The result of :func:`bowfree.exact_search`: that of a search, with a proof or a bound.
+
+    It has the attributes of a :class:`bowfree.SearchResult`, whose `runs` are those of the greedy
+    search that came first, and the following.
+
+    Attributes
+    ----------
+    proved : bool
+        Whether no graph of the space has a better score (by more than 1e-9).
+    bound : float
+        No graph of the space has a score above this; equal to `score` if that is proved.
+    max_parents : int or None
+        Largest number of parents of a node; part of the space.
+    fits, states : int
+        Numbers of districts fitted and of states of the search.
+    """
+
+    proved: bool = False
+    bound: float = float("inf")
+    max_parents: int | None = None
+    fits: int = 0
+    states: int = 0
+
+    @property
+    def gap(self) -> float:
+        """Difference of `bound` and `score`, in units of ``n * score``."""
+        return self.moments.n * (self.bound - self.score)
+
+    @property
+    def confidence(self) -> SearchConfidence:
+        """How likely it is that the best graph was found: certain if that is proved."""
+        found = super().confidence
+        return replace(found, missed=0.0, proved=True) if self.proved else found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain lists and numbers."""
+        own = ("proved", "bound", "gap", "max_parents", "fits", "states")
+        return super().to_dict() | {name: getattr(self, name) for name in own}
+
+    def _headline(self) -> str:
+        proof = "proved best" if self.proved else f"gap {self.gap:.2f}"
+        return f"{super()._headline()}, {proof}"
+
+    def _sections(self) -> Iterator[str]:
+        yield from super()._sections()
+        yield f"{self.fits:,} districts fitted and {self.states:,} states visited for the bound"
+
+
+@public
+def exact_search(
+    data: Any = None,
+    *,
+    cov: Any = None,
+    n: float | None = None,
+    ddof: int = 1,
+    shrinkage: float | Literal["auto"] = 0.0,
+    missing: Missing | None = None,
+    correlation: Correlation = "pearson",
+    ordinal: Sequence[str] = (),
+    weights: Any = None,
+    means: Means = "free",
+    space: SearchSpace | None = None,
+    graph_class: GraphClass | None = None,
+    max_in_degree: int | None = None,
+    max_district: int | None = None,
+    max_edges: int | None = None,
+    knowledge: Knowledge | None = None,
+    max_parents: int | None = 3,
+    penalty: Penalty = 1.0,
+    gamma: float | None = None,
+    smallest_effect: float = 0.0,
+    start: MixedGraph | SearchResult | None = None,
+    rng: Rng = None,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+) -> ExactResult:
+    """Find the graph with the best score among graphs with small districts, and prove it.
+
+    A greedy search comes first. The time of the proof depends on the data: about a second for 10
+    variables, `max_district` 2 and `max_parents` 3; DAGs of 20 variables take some seconds. Every
+    additional variable triples it, and `max_district` 3 takes minutes.
+
+    Parameters
+    ----------
+    data : array_like of shape (n, d), data frame or Moments, optional
+        Observations in rows, of at most 20 variables.
+    max_district : int, optional
+        Largest number of nodes in a district, at most 6; overrides that of `space`. By default 2,
+        and 1 for DAGs.
+    max_parents : int or None
+        Largest number of parents of a node, spouses not counted; None for no limit.
+    start : MixedGraph or SearchResult, optional
+        A graph, or the result of a search: its graphs are the first to be improved or proved, in
+        place of those of a greedy search. If no data are given, those of the result are used, with
+        its penalty and its space.
+
+    Returns
+    -------
+    ExactResult
+        If the time limit ended the search, ``proved`` is False, and ``gap`` tells by how much
+        another graph may be better.
+
+    References
+    ----------
+    K. Rantanen, A. Hyttinen, M. Järvisalo (2021). Maximal ancestral graph structure learning via
+    exact search. *UAI 37*. C. Yuan, B. Malone (2013). Learning optimal Bayesian networks: a
+    shortest path perspective. *JAIR 48*.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> S = [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
+    >>> result = bf.exact_search(cov=S, n=500, rng=1)
+    >>> str(result.graph), result.proved, result.gap
+    ('x1 -> x2 <- x3', True, 0.0)
+    """
+    budget = Budget(rng, n_jobs, time_limit)
+    rule = ScoringRule(penalty, "newton", None, gamma, smallest_effect)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    if isinstance(start, SearchResult) and data is None and cov is None:
+        data, rule = start.moments, start.rule
+        space = start.space if space is None else space
+    moments = options.read(data)
+    within = SearchSpace.of(
+        space,
+        graph_class=graph_class,
+        max_in_degree=max_in_degree,
+        max_district=max_district,
+        max_edges=max_edges,
+        knowledge=knowledge,
+    )
+    largest, max_parents = _check_size(moments, within, max_parents)
+    if rule.method != "newton":
+        raise BowfreeError(f"method = {rule.method!r}: a proof requires converged fits, 'newton'")
+    within = replace(within, max_district=largest)
+    within, rule, notes = adapt_to_data(moments, within, rule)
+    setup = Setup(moments, within, rule, Strategy())
+    greedy = _greedy(setup, start, max_parents, budget)
+    proof = _Proof(setup, max_parents, budget)
+    core = setup.core()
+    for graph in _start_graphs(greedy, start):
+        if proof.permits(graph):
+            proof.improve(graph, core.score(*graph._bits()))
+    proof.run()
+    if proof.graph is None:
+        raise TimeIsUp("the time limit was reached before there was a graph; allow more time")
+    pool = [entry for entry in greedy.pool if proof.permits(entry.graph)] if greedy else []
+    best = [entry.graph for entry in pool if entry.score >= proof.score - TOLERANCE]
+    if proof.graph not in best:
+        best.insert(0, proof.graph)
+    best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
+    score = core.score(*best[0]._bits())
+    bound = score if proof.proved else max(score, proof.bound)
+    considered = str(within)
+    if max_parents is not None:
+        considered += f", and at most {count(max_parents, 'parent')} of a node"
+    if proof.proved:
+        notes.append(f"proved best among {considered}")
+    else:
+        gap = moments.n * (bound - score)
+        notes.append(f"at most {gap:.2f} units of n * score below the best of {considered}")
+    return ExactResult(
+        graph=best[0],
+        score=score,
+        runs=greedy.runs if greedy else (),
+        best_graphs=tuple(best),
+        pool=tuple(pool),
+        moments=moments,
+        space=within,
+        rule=rule,
+        complete=proof.proved,
+        seconds=budget.seconds,
+        holdout=greedy.holdout if greedy else None,
+        notes=tuple(notes),
+        proved=proof.proved,
+        bound=bound,
+        max_parents=max_parents,
+        fits=proof.fits,
+        states=proof.states,
+    )
+
+
+class _Proof:
+    """The best graph so far, and a bound that falls until it is proved."""
+
+    def __init__(self, setup: Setup, max_parents: int | None, budget: Budget) -> None:
+        self._setup = setup
+        self._budget = budget
+        self._names = setup.moments.names
+        self._rules = setup.space.rules(self._names)
+        self.max_parents = len(self._names) if max_parents is None else max_parents
+        self.graph: MixedGraph | None = None
+        self.score = self.bound = float("-inf")
+        self.proved = False
+        self.fits = self.states = 0
+
+    def permits(self, graph: MixedGraph) -> bool:
+        """Return whether a graph is in the space."""
+        most = max(mask.bit_count() for mask in graph._parents)
+        return most <= self.max_parents and self._rules.permits(*graph._bits())
+
+    def improve(self, graph: MixedGraph, score: float) -> None:
+        """Keep a permitted graph if it is the best so far."""
+        if self.graph is None or score > self.score:
+            self.graph, self.score = graph, score
+
+    def run(self) -> None:
+        """Search until the best graph is proved or time is up.
+
+        A subproblem has a bound and the edges that it forbids; the best bound comes first.
+        """
+        queue: list[tuple[float, _Edges]] = [(float("-inf"), ())]
+        while queue:
+            negative_bound, forbidden = heapq.heappop(queue)
+            self.bound = max(-negative_bound, self.score)
+            if -negative_bound <= self.score + TOLERANCE:
+                break
+            found = self._solve(forbidden)
+            self.fits += found["fits"]
+            self.states += found["states"]
+            graph = None if found["graph"] is None else graph_of_bits(self._names, *found["graph"])
+            if graph is not None and self._rules.permits(*graph._bits()):
+                self.improve(graph, found["score"])
+            elif graph is not None and found["proved"]:
+                for edge in self._conflict(graph):
+                    heapq.heappush(queue, (-found["score"], (*forbidden, edge)))
+            if not found["proved"]:
+                others = -queue[0][0] if queue else float("-inf")
+                self.bound = max(min(found["bound"], -negative_bound), others, self.score)
+                return
+        self.proved, self.bound = True, self.score
+
+    def _solve(self, forbidden: _Edges) -> dict[str, Any]:
+        """Return the best graph without the forbidden edges, if it is better than the known one."""
+        setup, space = self._setup, self._setup.space
+        known = replace(space.knowledge, forbidden=(*space.knowledge.forbidden, *forbidden))
+        found: dict[str, Any] = _core.exact_search(
+            setup.moments._core_data(setup.rule.method),
+            setup.moments.n,
+            setup.rule.weight,
+            setup.strategy.cache_bytes,
+            replace(space, knowledge=known).rules(self._names),
+            space.max_district,
+            self.max_parents,
+            TOLERANCE,
+            self.score,
+            self._budget.seconds_left,
+        )
+        return found
+
+    def _conflict(self, graph: MixedGraph) -> list[tuple[str, str, str]]:
+        """Return a smallest set of edges that no permitted graph contains."""
+        required = set(self._setup.required_graph.edges)
+        edges = list(graph.edges)
+        for edge in graph.edges:
+            fewer = [other for other in edges if other != edge]
+            pairs: dict[str, list[tuple[str, str]]] = {"->": [], "<->": []}
+            for a, mark, b in fewer:
+                pairs[mark].append((a, b))
+            smaller = MixedGraph(self._names, pairs["->"], pairs["<->"])
+            if edge not in required and not self._rules.permits(*smaller._bits()):
+                edges = fewer
+        return [edge for edge in edges if edge not in required]
+
+
+def _check_size(
+    moments: Moments, space: SearchSpace, max_parents: int | None
+) -> tuple[int, int | None]:
+    """Return the largest district and the largest number of parents."""
+    check_finite_n(moments)
+    d = len(moments.names)
+    if d > MAX_NODES:
+        raise DataError(
+            f"{d} variables are too many for an exact search; choose at most {MAX_NODES} variables, "
+            "or use greedy_search"
+        )
+    if not moments.definite:
+        raise DataError(
+            f"n = {moments.n:g} observations of {d} variables: an exact search requires more "
+            "observations than variables; pass `shrinkage=`, or use greedy_search"
+        )
+    if max_parents is not None:
+        max_parents = check_count("max_parents", max_parents, 0)
+    largest = DEFAULT_DISTRICT if space.max_district is None else space.max_district
+    if space.graph_class == "dag":
+        largest = 1
+    largest = min(largest, d)
+    if largest > MAX_DISTRICT:
+        raise BowfreeError(
+            f"max_district = {largest}: an exact search requires at most {MAX_DISTRICT}"
+        )
+    if largest > 1 and isinstance(moments, JointMoments):
+        raise BowfreeError(
+            "several conditions: an exact search requires graph_class='dag' or max_district=1"
+        )
+    return largest, max_parents
+
+
+def _greedy(
+    setup: Setup, start: MixedGraph | SearchResult | None, max_parents: int | None, budget: Budget
+) -> SearchResult | None:
+    """Return the greedy search to begin with, which may be the start; None after a single graph."""
+    if isinstance(start, SearchResult):
+        return start
+    if start is not None:
+        setup.space.check_start(start, setup.moments.names)
+        return None
+    space = setup.space
+    if max_parents is not None and space.max_in_degree is None and max_parents < 3:
+        space = replace(space, max_in_degree=max_parents + 1)
+    share = budget.with_share(0.25)
+    return search_moments(setup.moments, space, setup.rule, setup.strategy, share)
+
+
+def _start_graphs(
+    greedy: SearchResult | None, start: MixedGraph | SearchResult | None
+) -> Iterator[MixedGraph]:
+    if isinstance(start, MixedGraph):
+        yield start
+    if greedy is not None:
+        yield from greedy.best_graphs
+        yield from (entry.graph for entry in greedy.pool)

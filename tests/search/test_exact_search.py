@@ -1,0 +1,190 @@
+"""Exact search agrees with the enumeration of all graphs of its space."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from bowfree.errors import BowfreeError, DataError
+from bowfree.search.exact import ExactResult
+
+
+def sample(d: int, seed: int, n: int = 200) -> np.ndarray:
+    """Return rows of a random model with hidden variables, so that bidirected edges are useful."""
+    rng = np.random.default_rng(seed)
+    B = np.tril(rng.normal(size=(d, d)) * (rng.random((d, d)) < 0.5), -1)
+    hidden = rng.normal(size=(n, 2)) @ (rng.normal(size=(2, d)) * (rng.random((2, d)) < 0.5))
+    rows = (rng.normal(size=(n, d)) + hidden) @ np.linalg.inv(np.eye(d) - B).T
+    return rows[:, rng.permutation(d)]
+
+
+def best_of_all(data: np.ndarray, max_parents: int | None, **space: object) -> float:
+    """Return the best score of all graphs with at most `max_parents` parents of a node."""
+    result = bf.exhaustive_search(data, penalty=0.5, **space)
+    for rank in range(len(result)):
+        graph = result.graph_at(rank)
+        if max_parents is None or max(len(graph.parents(v)) for v in graph) <= max_parents:
+            return float(result.scores[rank])
+    raise AssertionError
+
+
+KNOWLEDGE = bf.Knowledge(
+    required=[("x1", "<->", "x3"), ("x2", "->", "x4")],
+    forbidden=[("x2", "->", "x1"), ("x1", "--", "x4")],
+)
+SPACES = [
+    (3, {"max_district": 2}),
+    (1, {"max_district": 2}),
+    (2, {"max_district": 3}),
+    (None, {"max_district": 4}),
+    (None, {"graph_class": "dag"}),
+    (2, {"graph_class": "bidirected", "max_district": 4}),
+    (3, {"graph_class": "ancestral", "max_district": 3}),
+    (3, {"graph_class": "arid", "max_district": 3}),
+    (3, {"max_district": 3, "max_in_degree": 2}),
+    (3, {"max_district": 2, "max_edges": 3}),
+    (3, {"max_district": 3, "knowledge": KNOWLEDGE}),
+]
+
+
+@pytest.mark.parametrize(("max_parents", "space"), SPACES)
+def test_the_best_graph_of_four_variables(
+    max_parents: int | None, space: dict[str, object]
+) -> None:
+    for seed in range(4):
+        check(sample(4, seed), max_parents, space)
+
+
+@pytest.mark.parametrize(("max_parents", "max_district"), [(3, 2), (2, 3), (None, 5)])
+def test_the_best_graph_of_five_variables(max_parents: int | None, max_district: int) -> None:
+    check(sample(5, max_district), max_parents, {"max_district": max_district})
+
+
+def check(data: np.ndarray, max_parents: int | None, space: dict[str, object]) -> None:
+    start = bf.SearchSpace(**space).required_graph(tuple(f"x{i + 1}" for i in range(data.shape[1])))
+    for given in (None, start):  # with a greedy search first, and without
+        result = bf.exact_search(
+            data, penalty=0.5, max_parents=max_parents, start=given, rng=1, **space
+        )
+        assert result.proved
+        assert result.gap == 0
+        assert result.space.permits(result.graph)
+        assert result.score == pytest.approx(best_of_all(data, max_parents, **space), abs=1e-9)
+
+
+def test_six_variables_by_brute_force() -> None:
+    """All orders, all partitions into districts of at most 2 nodes, all parents in the order."""
+    d, max_parents = 6, 1
+    data = sample(d, 3)
+    names = tuple(f"x{i}" for i in range(1, d + 1))
+    moments = bf.exact_search(data, penalty=0.5, graph_class="dag").moments
+    core = bf.search.exact.Setup(
+        moments, bf.SearchSpace(), bf.model.ScoringRule(0.5), bf.search.Strategy()
+    ).core()
+    constant = core.score(*bf.MixedGraph(names)._bits())
+
+    def gain(parents: dict[int, tuple[int, ...]], spouses: tuple[tuple[int, int], ...]) -> float:
+        directed = [(names[p], names[v]) for v, some in parents.items() for p in some]
+        graph = bf.MixedGraph(names, directed, [(names[a], names[b]) for a, b in spouses])
+        return core.score(*graph._bits()) - constant
+
+    def families(v: int, others: tuple[int, ...]) -> list[tuple[int, ...]]:
+        some = (c for k in range(max_parents + 1) for c in itertools.combinations(others, k))
+        return [c for c in some if v not in c]
+
+    everybody = tuple(range(d))
+    single = {(v, A): gain({v: A}, ()) for v in everybody for A in families(v, everybody)}
+    pair = {
+        (a, b, A, B): gain({a: A, b: B}, ((a, b),))
+        for a, b in itertools.combinations(everybody, 2)
+        for A in families(a, everybody)
+        for B in families(b, everybody)
+        if b not in A and a not in B
+    }
+    best = -np.inf
+    for order in itertools.permutations(everybody):
+        before = {v: order[:k] for k, v in enumerate(order)}
+        alone = {v: max(single[v, A] for A in families(v, before[v])) for v in everybody}
+        together = {
+            frozenset((a, b)): max(
+                pair[a, b, A, B]
+                for A in families(a, before[a])
+                for B in families(b, before[b])
+                if b not in A and a not in B
+            )
+            for a, b in itertools.combinations(everybody, 2)
+        }
+        best = max(best, best_partition(frozenset(everybody), alone, together))
+    result = bf.exact_search(data, penalty=0.5, max_parents=max_parents, max_district=2, rng=1)
+    assert result.proved
+    assert result.score == pytest.approx(constant + best, abs=1e-9)
+
+
+def best_partition(
+    nodes: frozenset[int], alone: dict[int, float], together: dict[frozenset[int], float]
+) -> float:
+    if not nodes:
+        return 0.0
+    a, rest = min(nodes), nodes - {min(nodes)}
+    values = [alone[a] + best_partition(rest, alone, together)]
+    for b in rest:
+        values.append(together[frozenset((a, b))] + best_partition(rest - {b}, alone, together))
+    return max(values)
+
+
+def test_dags_with_interventions() -> None:
+    frame = {f"x{k + 1}": column for k, column in enumerate(sample(4, 1, 400).T)}
+    frame["place"] = np.repeat(["a", "b"], 200)
+    data = bf.conditions(frame, column="place", targets={"b": ["x1"]})
+    result = bf.exact_search(data, graph_class="dag", rng=1)
+    expected = bf.exhaustive_search(data, graph_class="dag")
+    assert result.proved
+    assert result.score == pytest.approx(expected.score, abs=1e-9)
+    with pytest.raises(BowfreeError, match="graph_class='dag'"):
+        bf.exact_search(data)
+
+
+def test_a_search_gets_its_proof() -> None:
+    found = bf.greedy_search(sample(6, 5), penalty=0.5, max_district=2, rng=1)
+    result = bf.exact_search(start=found, max_parents=None)
+    assert result.proved
+    assert result.penalty == 0.5
+    assert result.score >= found.score - 1e-9
+    assert result.runs == found.runs
+    assert result.confidence.reliable
+    assert "proved best among BAPs" in str(result)
+
+
+def test_a_time_limit_gives_a_bound() -> None:
+    data = sample(12, 4)
+    result = bf.exact_search(data, max_district=3, rng=1, time_limit=1)
+    assert not result.proved
+    assert not result.complete
+    assert result.gap > 0
+    assert result.bound == pytest.approx(result.score + result.gap / 200)
+    assert "units of n * score below the best" in str(result)
+
+
+def test_the_result_is_that_of_a_search(tmp_path: Path) -> None:
+    result = bf.exact_search(sample(4, 6), rng=1)
+    assert isinstance(result, ExactResult)
+    assert isinstance(result, bf.SearchResult)
+    assert result.graph in result.equivalence_class()
+    assert result.to_dict()["proved"] is True
+    assert len(result.to_frame()) == result.graph.n_edges
+    assert len(result.averaged_effects(steps=2000, rng=1).to_frame()) > 0
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "roved best among BAPs" in page
+
+
+def test_limits_are_named() -> None:
+    with pytest.raises(DataError, match="at most 20 variables"):
+        bf.exact_search(np.random.default_rng(1).normal(size=(50, 21)))
+    with pytest.raises(DataError, match="shrinkage"):
+        bf.exact_search(np.random.default_rng(1).normal(size=(5, 6)))
+    with pytest.raises(BowfreeError, match="max_district = 7"):
+        bf.exact_search(sample(8, 1), max_district=7)
