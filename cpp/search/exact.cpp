@@ -27,15 +27,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // Starts of the fits that bound larger districts.
 constexpr int n_pair_starts = 3;
 
-Set bit(int v) {
-    return Set{1} << v;
-}
-bool has(Set set, int v) {
-    return set >> v & 1;
-}
-int first(Set set) {
-    return std::countr_zero(set);
-}
+Set bit(int v) { return Set{1} << v; }
+bool has(Set set, int v) { return set >> v & 1; }
+int first(Set set) { return std::countr_zero(set); }
 
 /// Calls `visit(v)` for every node of the set.
 template <class Visit>

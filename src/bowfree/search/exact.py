@@ -284,7 +284,7 @@ class _Proof:
             setup.rule.weight,
             setup.strategy.cache_bytes,
             replace(space, knowledge=known).rules(self._names),
-            space.max_district,
+            space.max_district or DEFAULT_DISTRICT,
             self.max_parents,
             TOLERANCE,
             self.score,
