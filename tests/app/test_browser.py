@@ -301,6 +301,7 @@ def test_pictures_and_implications(tab, tmp_path):
         assert all(name in written for name in NAMES)
         assert files[1].read_bytes().startswith(b"\x89PNG")
         tab.press_button("Test")
+        tab.until(tab.one(".verdict"))
         tab.press_button("List all testable implications")
         tests = bf.constraint_tests(TRUTH, DATA)
         tab.until(f"{tab.one('.page')}.innerText.includes('{len(tests)} equations')")

@@ -129,6 +129,20 @@ def test_long_messages_are_refused(server):
     assert ask(server, path, method="POST", Origin=origin, **size)[0] == 413  # before it is read
 
 
+def test_a_table_is_opened():
+    with serving(Session(options=DataOptions(cov=np.eye(3) + 0.2, n=100))) as server:
+        rows = np.random.default_rng(0).normal(size=(40, 3)).round(3).tolist()
+        text = "p;q;r\n" + "\n".join(";".join(map(str, row)) for row in rows)
+        answer = json.loads(post(server, {"do": "open", "name": "../new.csv", "text": text})[2])
+        assert answer["opened"] == "new.csv"
+        hello = json.loads(post(server, {"do": "hello"})[2])["hello"]
+        assert (hello["names"], hello["data"]) == (["p", "q", "r"], "new.csv")
+        bad = {"do": "open", "name": "bad.csv", "text": "a,b\n1,x\n2,3\n"}
+        assert "line 2" in json.loads(post(server, bad)[2])["error"]
+        assert "name = 5" in json.loads(post(server, {"do": "open", "name": 5})[2])["error"]
+        assert json.loads(post(server, {"do": "hello"})[2])["hello"]["data"] == "new.csv"
+
+
 def test_messages_of_the_session_are_events(server):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     connection.request("GET", f"/{server.token}/events")

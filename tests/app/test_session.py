@@ -373,6 +373,13 @@ def test_averages_after_a_search(session):
     assert session.wait()
     ask(session, "average", seed=1, seconds=20)
     assert session.wait()
+    by_hand = hello(session)["shares"]
+    session.jobs.shares = None
+    ask(session, "search", seed=1, from_current=False, average=True)
+    assert session.wait()
+    while hello(session)["job"]:  # the average that follows
+        assert session.wait()
+    assert hello(session)["shares"] == by_hand
     shares = hello(session)["shares"]
     assert shares["of"] == "probability"
     by_edge = {tuple(row[:3]): row[3] for row in shares["rows"]}

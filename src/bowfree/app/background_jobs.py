@@ -36,6 +36,8 @@ from bowfree.text_reading import truncate
 from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult, bootstrap
 from bowfree.visualization.report import render
+from bowfree.visualization.report.content import MAX_AVERAGED
+from bowfree.visualization.report.uncertainty import AVERAGE_SECONDS
 from bowfree.visualization.warnings import search_warnings
 
 _PROGRESS_INTERVAL = 0.2  # seconds between two progress messages
@@ -224,10 +226,12 @@ class BackgroundJobs:
         task: Callable[[Report], Any],
         keep: Callable[[Any], str],
         partial: type | tuple[()] = (),
+        then: Callable[[], object] = lambda: None,
     ) -> View:
         """Start a job; `keep` stores its result and describes it in a line.
 
-        If the job is stopped, a result of the type `partial` is kept as well.
+        If the job is stopped, a result of the type `partial` is kept as well; otherwise `then` is
+        called after it.
         """
         if self._job is not None:
             raise BowfreeError(f"a {self._job.kind} is running: stop it first, or wait")
@@ -253,6 +257,8 @@ class BackgroundJobs:
             self._broadcast({"kind": "candidates", "candidates": self.candidates_view()})
             if self.shares is not None:
                 self._broadcast({"kind": "shares", "shares": self.shares})
+            if problem is None and not stopped:
+                then()
 
         self._job = Job(kind, task, self._announce, finish)
         self._job.start()
@@ -260,8 +266,18 @@ class BackgroundJobs:
 
     # --- kinds of jobs ---
 
-    def search(self, drawing: Drawing, options: Mapping[str, Any], from_current: bool) -> View:
-        """Search for better graphs that the knowledge permits, also from the current graph."""
+    def search(
+        self,
+        drawing: Drawing,
+        options: Mapping[str, Any],
+        *,
+        from_current: bool,
+        average: bool,
+    ) -> View:
+        """Search for better graphs that the knowledge permits, also from the current graph.
+
+        With `average`, probabilities of edges are computed afterwards if that takes seconds.
+        """
         all_options = ({"starts": [drawing.graph]} if from_current else {}) | dict(options)
 
         def task(progress: Report) -> SearchResult:
@@ -281,7 +297,13 @@ class BackgroundJobs:
                 return f"ended early: {best}; a longer search may find better graphs"
             return "; ".join([best, *str(result.confidence).splitlines()])
 
-        return self._run("search", task, keep, SearchResult)
+        def then() -> None:
+            complete = self._result is not None and self._result.complete
+            if average and complete and len(self._moments.names) <= MAX_AVERAGED:
+                with contextlib.suppress(BowfreeError):  # another job was started meanwhile
+                    self.average({"rng": options["rng"], "time_limit": AVERAGE_SECONDS})
+
+        return self._run("search", task, keep, SearchResult, then)
 
     def candidates_view(self) -> View | None:
         """Return the best graphs of the last search, one for each score, and its warnings."""

@@ -287,7 +287,9 @@ def _search(session: Session, message: Message) -> View:
     options = _budget(session, message)
     if message.has("restarts"):
         options["restarts"] = message.integer("restarts", 1, 10_000)
-    return session.jobs.search(session.drawing, options, message.boolean("from_current"))
+    from_current = message.boolean("from_current")
+    average = message.has("average") and message.boolean("average")
+    return session.jobs.search(session.drawing, options, from_current=from_current, average=average)
 
 
 def _bootstrap(session: Session, message: Message) -> View:

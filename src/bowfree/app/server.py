@@ -16,12 +16,17 @@ import asyncio
 import json
 import secrets
 import socket
+import tempfile
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
+from bowfree.app.background_jobs import error_text
 from bowfree.app.front_end import page_files
-from bowfree.app.messages import MAX_TEXT
+from bowfree.app.messages import MAX_TEXT, Message
+from bowfree.app.saved import Origin
 from bowfree.app.session import Session
+from bowfree.datasets.files import read_table
 from bowfree.errors import BowfreeError
 from bowfree.text_reading import load_json
 
@@ -151,8 +156,31 @@ class Server:
         except BowfreeError as error:
             answer = {"reply_to": None, "error": str(error)}
         else:
-            answer = await run_in_threadpool(self.session.answer, message)
+            opens = isinstance(message, dict) and message.get("do") == "open"
+            answer = await run_in_threadpool(
+                self._open_table if opens else self.session.answer, message
+            )
         return _respond(_json(answer), 200, "application/json")
+
+    def _open_table(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Replace the session by one for the table in a message; the page then loads again."""
+        number = message.get("id")
+        try:
+            fields = Message(message, ())
+            name = Path(fields.text("name")).name
+            with tempfile.TemporaryDirectory() as folder:
+                suffix = Path(name).suffix.lower()
+                file = Path(folder, f"table{suffix if suffix in ('.tsv', '.txt') else '.csv'}")
+                file.write_text(fields.text("text"), encoding="utf-8")
+                data = dict(read_table(file))
+            session = Session(
+                data, origin=Origin((f"data = dict(bf.datasets.read_table({name!r}))",), name)
+            )
+        except BowfreeError as error:
+            return {"reply_to": number, "error": error_text(error)}
+        before, self.session = self.session, session
+        before.close()
+        return {"reply_to": number, "opened": name}
 
     def _events(self) -> Any:
         from starlette.responses import StreamingResponse
@@ -166,7 +194,8 @@ class Server:
                 loop.call_soon_threadsafe(queue.put_nowait, _json(message))
 
         async def stream() -> AsyncIterator[str]:
-            leave = self.session.listen(receive)
+            session = self.session
+            leave = session.listen(receive)
             try:
                 yield ": connected\n\n"
                 idle = 0.0
@@ -176,6 +205,8 @@ class Server:
                         yield f"data: {text}\n\n"
                         idle = 0.0
                     except TimeoutError:
+                        if self.session is not session:
+                            return  # another table was opened
                         idle += 0.25
                         if idle >= _HEARTBEAT:
                             idle = 0.0

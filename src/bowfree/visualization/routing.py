@@ -166,7 +166,8 @@ def _boxes_near(line: Floats, layout: Layout, i: int, j: int) -> npt.NDArray[np.
     """Return which boxes other than i and j may be too near to a line."""
     reach = layout.sizes / 2 + _CLEARANCE
     low, high = line.min(axis=0), line.max(axis=0)
-    near = ((layout.centers + reach >= low) & (layout.centers - reach <= high)).all(axis=1)
+    near: npt.NDArray[np.bool_] = (layout.centers + reach >= low).all(axis=1)
+    near &= (layout.centers - reach <= high).all(axis=1)
     near[[i, j]] = False
     return near
 

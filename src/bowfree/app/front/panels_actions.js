@@ -52,6 +52,7 @@ function searchPanel(bench) {
             seconds: seconds(),
             restarts: Math.floor(Number(bench.field("restarts").value)) || null,
             from_current: bench.field("from-current").checked,
+            average: true,
           }),
         { disabled: busy, class: "main" },
       ),
@@ -73,7 +74,7 @@ function searchPanel(bench) {
     );
   if (candidates) {
     parts.push(
-      make("h3", {}, "Graphs found, best first"),
+      make("h2", {}, "Graphs found, best first"),
       make(
         "div",
         { class: "actions" },
@@ -111,7 +112,7 @@ function searchPanel(bench) {
   }
   if (shares) {
     parts.push(
-      make("h3", {}, shares.of === "resamples" ? "Frequencies of edges in resamples" : "Probabilities of edges"),
+      make("h2", {}, shares.of === "resamples" ? "Frequencies of edges in resamples" : "Probabilities of edges"),
       make(
         "div",
         { class: "scroll" },
@@ -244,7 +245,7 @@ function filesPanel(bench) {
     bench.renderPanel();
   };
   const parts = [
-    make("h3", {}, "Session"),
+    make("h2", {}, "Session"),
     make(
       "p",
       { class: "actions" },
@@ -263,7 +264,25 @@ function filesPanel(bench) {
         },
       }),
     ),
-    make("h3", {}, "Picture"),
+    ...(bench.element.classList.contains("in-cell")
+      ? []
+      : [
+          make("h2", {}, "Data"),
+          make(
+            "p",
+            { class: "actions" },
+            button("Open a table …", () => bench.field("table").click()),
+            make("input", {
+              type: "file",
+              "data-field": "table",
+              accept: ".csv,.tsv,.txt,text/csv",
+              hidden: true,
+              "aria-label": "A table with named columns",
+              onchange: (event) => event.target.files[0] && bench.openTable(event.target.files[0]),
+            }),
+          ),
+        ]),
+    make("h2", {}, "Picture"),
     make(
       "p",
       { class: "actions" },
@@ -273,7 +292,7 @@ function filesPanel(bench) {
         ? null
         : button("PDF (print)", () => window.print(), { title: "Choose PDF in the print dialog" }),
     ),
-    make("h3", {}, "Graph"),
+    make("h2", {}, "Graph"),
     make(
       "p",
       { class: "actions" },
@@ -295,7 +314,7 @@ function filesPanel(bench) {
         bench.ask({ do: "read", text: bench.field("text").value, format: bench.format }),
       ),
     ),
-    make("h3", {}, "Analysis"),
+    make("h2", {}, "Analysis"),
     make(
       "p",
       { class: "actions" },

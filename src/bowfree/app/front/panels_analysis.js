@@ -18,7 +18,7 @@ function fitPanel(bench) {
   const { fit, problem, graph, edges } = bench.state;
   if (!fit) return [make("p", { class: "problem" }, problem)];
   const parts = warningsOf(bench).map((text) => make("p", { class: "problem" }, text));
-  parts.push(make("h3", {}, "Estimates"));
+  parts.push(make("h2", {}, "Estimates"));
   if (!graph.length) {
     parts.push(
       make(
@@ -71,7 +71,7 @@ function fitPanel(bench) {
   );
   pairs.sort((x, y) => Math.abs(y[2]) - Math.abs(x[2]));
   parts.push(
-    make("h3", {}, "Residual correlations"),
+    make("h2", {}, "Residual correlations"),
     make("p", { class: "hint" }, "Correlation in the data minus correlation in the fit; the largest ones."),
     make(
       "div",
@@ -203,7 +203,7 @@ function nextPanel(bench) {
                 () => bench.ask({ do: "change", a, mark: change.after, b, suggested: true }),
                 {
                   class: score > 1e-9 ? "better" : null,
-                  "aria-label": k ? `${text(change, 0)}` : null,
+                  title: k ? text(change, 0) : null,
                 },
               ),
             ),
@@ -261,7 +261,7 @@ function classPanel(bench) {
     if (x !== "" && y !== "") bench.ask({ do: "effect", of: Number(x), on: Number(y) });
   };
   parts.push(
-    make("h3", {}, "Effect of one variable on another"),
+    make("h2", {}, "Effect of one variable on another"),
     make(
       "div",
       { class: "pairing" },
@@ -375,7 +375,7 @@ function implicationParts(bench) {
     ];
   const rejected = found.filter(({ p_value }) => p_value < 0.05).length;
   return [
-    make("h3", {}, "Testable implications"),
+    make("h2", {}, "Testable implications"),
     make(
       "p",
       { class: "hint" },

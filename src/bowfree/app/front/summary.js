@@ -94,6 +94,12 @@ function startParts(bench) {
       bench.canvas.boxes[0].focus();
       bench.say("Drag from a cause to its effect; or press Enter at a variable, and at another.");
     }),
+    bench.element.classList.contains("in-cell")
+      ? null
+      : button("Open another table", () => {
+          bench.setPanel("files");
+          bench.field("table").click();
+        }),
     last ? button("Restore the last session", () => bench.restore(last)) : null,
   ].filter(Boolean);
 }

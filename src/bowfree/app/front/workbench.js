@@ -369,7 +369,12 @@ class Workbench {
   async findGraph() {
     this.setPanel("search");
     const { seed } = this.searchFields;
-    const answer = await this.ask({ do: "search", seed: Number(seed), from_current: false });
+    const answer = await this.ask({
+      do: "search",
+      seed: Number(seed),
+      from_current: false,
+      average: true,
+    });
     this.jobs.usesBest = !answer.error;
   }
 
@@ -541,6 +546,16 @@ class Workbench {
   async restore(text) {
     const answer = await this.ask({ do: "load", text });
     if (!answer.error) this.say("The last session was restored.");
+  }
+
+  // Open another table of the same machine in this page.
+  async openTable(file) {
+    if (file.size > 4e6) {
+      this.callout.show({ error: `${file.name} is too large for the page: use \`bowfree app\`` });
+      return;
+    }
+    const answer = await this.ask({ do: "open", name: file.name, text: await file.text() });
+    if (answer.opened) location.reload();
   }
 
   async load(file) {
