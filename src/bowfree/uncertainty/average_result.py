@@ -173,13 +173,14 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
 
     def _content(self) -> Any:
         numbers = ("n_graphs", "n_classes", "confidence", "count", "posterior", "formula", "se")
-        numbers += ("scaling", "nonnormal_edges")
         names = (
             "names",
             *self._columns,
             "adjacent",
             "classes",
             *numbers,
+            "scaling",
+            "nonnormal_edges",
             "complete",
             "mixed",
             "covers",

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from bowfree.data.covariance import safe_inverse
 from bowfree.data.moments import Moments
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
-from bowfree.model.inference import Sandwich, observed_information, safe_inverse
+from bowfree.model.inference import Sandwich, observed_information
 from bowfree.results.rows import Row
 
 LARGE = 2.0  # ratio of standard errors from which an edge is named
