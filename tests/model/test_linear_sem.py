@@ -97,6 +97,12 @@ def test_random_sem_draws_in_the_order_it_says():
 # -- appendix A.1 --
 
 
+def weight(sem, trek):
+    """Return the product of the labels of a trek, times the error variance of its head."""
+    head = 1.0 if trek.head is None else sem.Omega[(sem.graph.nodes.index(trek.head),) * 2]
+    return sem.edge_product(trek) * head
+
+
 def test_lemma_geometric():
     """(I - B)^-1 is the sum of all powers of B when its eigenvalues are below 1 in modulus."""
     M = np.random.default_rng(0).standard_normal((5, 5))
@@ -156,7 +162,7 @@ def test_equation_summand(g, seed):
                     total = sem.Omega[i, i] if i == j and k == l == 0 else 0.0
                     for trek in g.treks(a, b):
                         if (len(trek.left) - 1, len(trek.right) - 1) == (k, l):
-                            total += sem.edge_product(trek) * sem._at_head(trek, sem.Omega)
+                            total += weight(sem, trek)
                     assert total == pytest.approx(expected[i, j], rel=1e-9, abs=1e-9)
 
 
@@ -170,7 +176,7 @@ def test_equation_nonsimple(g, seed):
         for j, b in enumerate(g.nodes):
             total = sem.Omega[i, i] if i == j else 0.0
             for trek in g.treks(a, b):
-                total += sem.edge_product(trek) * sem._at_head(trek, sem.Omega)
+                total += weight(sem, trek)
             assert total == pytest.approx(Sigma[i, j], rel=1e-9, abs=1e-9)
 
 

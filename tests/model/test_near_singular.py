@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.model.fitting import warn_if_doubtful
+from bowfree.model.certificates import warn_if_doubtful
 from random_models import random_bap
 from twins import log_likelihood
 

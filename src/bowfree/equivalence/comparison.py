@@ -31,9 +31,10 @@ from bowfree.data.options import DataOptions
 from bowfree.equivalence.decision import is_submodel
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
-from bowfree.model.fitting import fit_moments, warn_if_doubtful
+from bowfree.model.fitting import fit_moments
 from bowfree.model.inference import observed_information
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell

@@ -1,3 +1,4 @@
+from .certificates import Certificate as Certificate
 from .context import ScoringRule as ScoringRule
 from .diagnostics import CaseResiduals as CaseResiduals
 from .diagnostics import ModificationIndices as ModificationIndices
@@ -6,12 +7,11 @@ from .effect_tables import TotalEffects as TotalEffects
 from .fit_indices import FitIndices as FitIndices
 from .fit_indices import ModelTest as ModelTest
 from .fit_indices import ScaledIndices as ScaledIndices
-from .fit_result import Certificate as Certificate
 from .fit_summary import Estimate as Estimate
 from .fit_summary import FitSummary as FitSummary
-from .fitting import DistrictScores as DistrictScores
-from .fitting import district_scores as district_scores
 from .inference import StandardErrors as StandardErrors
 from .joint_fit import JointFit as JointFit
 from .joint_fit import SharingTest as SharingTest
 from .resampling import BootstrapFit as BootstrapFit
+from .scoring import DistrictScores as DistrictScores
+from .scoring import district_scores as district_scores

@@ -78,11 +78,10 @@ class ModificationIndices(RowTable, ToDict, EdgeLookup[Row]):
     Attributes
     ----------
     rows : tuple of Row
-        One for each edge, sorted by ``index``: ``a``, ``mark``, ``b`` (the edge), ``index`` (the
-        approximate decrease of chi-square; NaN for ``n = inf`` and if the data contain no
-        information about the edge), ``p_value`` (one degree of freedom), ``expected_change``
-        (approximate value of its parameter), ``std_all`` (the same in standard deviations of the
-        variables, or as a correlation of the errors).
+        One for each edge: ``a``, ``mark``, ``b``, ``index`` (the approximate decrease of
+        chi-square; NaN for ``n = inf`` and without information about the edge), ``p_value``,
+        ``expected_change`` (approximate value of the parameter), ``std_all`` (the same in standard
+        deviations of the variables, or as a correlation of the errors).
     bows, cycles : tuple of (str, str, str)
         Edges that were skipped because they would create a bow or a directed cycle.
     names : tuple of str

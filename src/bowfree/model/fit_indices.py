@@ -61,19 +61,14 @@ class FitIndices(TextDisplay, ToDict):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return label and value of each available index."""
-        interval = f"{self.rmsea_lower:.3f} – {self.rmsea_upper:.3f}"
-        listed = [
+        return [
             ("Chi-square", number(self.chi2)),
             ("Degrees of freedom", str(self.df)),
             ("P-value (chi-square)", p_cell(self.p_value, 3)),
-            ("CFI", number(self.cfi)),
-            ("TLI", number(self.tli)),
-            ("RMSEA", number(self.rmsea)),
-            ("RMSEA 90 % interval", "" if math.isnan(self.rmsea_lower) else interval),
+            *_approximate_facts(self),
             ("P-value (RMSEA <= 0.05)", p_cell(self.rmsea_p_close, 3)),
             ("SRMR", number(self.srmr)),
         ]
-        return [(label, value) for label, value in listed if value]
 
     def _headline(self) -> str:
         test = "" if math.isnan(self.chi2) else f"chi-square {self.chi2:.3f} on {self.df} df, "
@@ -81,7 +76,19 @@ class FitIndices(TextDisplay, ToDict):
         return test + ", ".join(f"{k} {v:.3f}" for k, v in near.items() if not math.isnan(v))
 
     def _sections(self) -> Iterator[str | Table]:
-        yield Table((), self.facts())
+        yield Table((), [fact for fact in self.facts() if fact[1]])
+
+
+def _approximate_facts(
+    indices: FitIndices | ScaledIndices, prefix: str = ""
+) -> list[tuple[str, str]]:
+    interval = f"{indices.rmsea_lower:.3f} – {indices.rmsea_upper:.3f}"
+    return [
+        (f"{prefix}CFI", number(indices.cfi)),
+        (f"{prefix}TLI", number(indices.tli)),
+        (f"{prefix}RMSEA", number(indices.rmsea)),
+        (f"{prefix}RMSEA 90 % interval", "" if math.isnan(indices.rmsea_lower) else interval),
+    ]
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,21 +128,16 @@ class ScaledIndices(TextDisplay, ToDict):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return label and value of each available index."""
-        names = {"satorra-bentler": "Satorra–Bentler", "yuan-bentler": "Yuan–Bentler"}
-        interval = f"{self.rmsea_lower:.3f} – {self.rmsea_upper:.3f}"
-        test = [
-            (f"Scaled chi-square ({names.get(self.test, self.test)})", number(self.chi2)),
+        robust = _approximate_facts(self, "Robust ")
+        if self.test == "standard":
+            return robust
+        name = {"satorra-bentler": "Satorra–Bentler"}.get(self.test, "Yuan–Bentler")
+        return [
+            (f"Scaled chi-square ({name})", number(self.chi2)),
             ("Scaling factor", number(self.scaling_factor)),
             ("P-value (scaled chi-square)", p_cell(self.p_value, 3)),
+            *robust,
         ]
-        listed = [
-            *(() if self.test == "standard" else test),
-            ("Robust CFI", number(self.cfi)),
-            ("Robust TLI", number(self.tli)),
-            ("Robust RMSEA", number(self.rmsea)),
-            ("Robust RMSEA 90 % interval", "" if math.isnan(self.rmsea_lower) else interval),
-        ]
-        return [(label, value) for label, value in listed if value]
 
     def _headline(self) -> str:
         return (
@@ -144,7 +146,7 @@ class ScaledIndices(TextDisplay, ToDict):
         )
 
     def _sections(self) -> Iterator[str | Table]:
-        yield Table((), self.facts())
+        yield Table((), [fact for fact in self.facts() if fact[1]])
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,13 +219,6 @@ def fit_indices(
 
     `residual` is the SRMR. With several groups of observations, n in all, RMSEA is that of one of
     them: n is divided by their number (Steiger 1998).
-
-    Examples
-    --------
-    >>> from bowfree.model.fit_indices import fit_indices
-    >>> indices = fit_indices(0.0943, 0.0943, 1, 1, n=100, residual=0.17)
-    >>> f"{indices.chi2:.3f} on {indices.df} df, p = {indices.p_value:.4f}"
-    '9.430 on 1 df, p = 0.0021'
     """
     # Per observation, so that the limit n = inf is no special case: the expected chi2 under the
     # model is df, which is df / n of F.
@@ -248,18 +243,10 @@ def fit_indices(
 
 
 class Approximation(NamedTuple):
-    """Distances that indices of approximate fit are computed from: graph and baseline model.
+    """Distances that indices of approximate fit are computed from: graph and baseline model."""
 
-    Attributes
-    ----------
-    misfit : tuple of float
-        Distances from the data, per observation.
-    expected : tuple of float
-        Means of n times these distances, if the models were true.
-    """
-
-    misfit: tuple[float, float]
-    expected: tuple[float, float]
+    misfit: tuple[float, float]  # from the data, per observation
+    expected: tuple[float, float]  # means of n times the distances, if the models were true
 
 
 def scaled_indices(

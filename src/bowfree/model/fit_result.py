@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import parse_edge
 from bowfree.graph.text import quote
 from bowfree.model import diagnostics, inference
+from bowfree.model.certificates import STATES, Certificate, State
 from bowfree.model.context import Context, ScoringRule
 from bowfree.model.diagnostics import CaseResiduals, ModificationIndices, Prediction
 from bowfree.model.effect_tables import TotalEffects, total_effects
@@ -64,76 +65,6 @@ from bowfree.results.serialization import ToDict
 from bowfree.validation import check_choice
 
 Floats = npt.NDArray[np.float64]
-MoreStarts = Literal["not needed", "done", "too large"]
-State = Literal["converged", "certified after rounding", "diverging", "uncertified"]
-_STATES = get_args(State)
-
-
-@dataclass(frozen=True, repr=False)
-class Certificate(TextDisplay, ToDict):
-    """Convergence of the fit of one district.
-
-    Attributes
-    ----------
-    nodes : tuple of str
-        The district.
-    objective : float
-        ``log |Omega_C| + tr(Omega_C^-1 E_C)``, minus twice its log-likelihood per observation
-        without the constant.
-    converged : bool
-        The point is certified to be a local maximum of the likelihood (``method="newton"``), or
-        the sweeps changed less than `tol` (``method="ricf"``).
-    decrement : float
-        Half the squared Newton decrement: an estimate of what the score could still gain.
-    gradient_norm : float
-        Largest entry of the gradient, in parameters without unit.
-    smallest_eigenvalue : float
-        Smallest eigenvalue of the error correlation matrix; near 0 it is close to singular.
-    diverging : bool
-        A coefficient diverges, or Omega approaches a singular matrix, while the likelihood still
-        grows: there may be no finite maximum.
-    n_iter : int
-        RICF sweeps and Newton steps.
-    n_optima : int
-        Distinct ends found over all starts: certified maxima, and points of higher likelihood.
-    gain : float
-        Log-likelihood per observation that further starts gained over the end of the canonical
-        start, which scores are computed from.
-    more_starts : {"not needed", "done", "too large"}
-        Whether further starts were tried because the district is far from the data; "too large" if
-        they were needed and none was tried.
-    rounded : bool
-        The point is a certified maximum for correlations that differ from the data by rounding
-        (at most 1.5e-8), but rounding errors prevent a certificate for the data themselves.
-    """
-
-    nodes: tuple[str, ...]
-    objective: float
-    converged: bool
-    decrement: float
-    gradient_norm: float
-    smallest_eigenvalue: float
-    diverging: bool
-    n_iter: int
-    n_optima: int
-    gain: float = 0.0
-    more_starts: MoreStarts = "not needed"
-    rounded: bool = False
-
-    @property
-    def state(self) -> State:
-        """Either "converged", "certified after rounding", "diverging" or "uncertified"."""
-        if self.converged:
-            return "converged"
-        if self.rounded:
-            return "certified after rounding"
-        return "diverging" if self.diverging else "uncertified"
-
-    def _headline(self) -> str:
-        return (
-            f"{self.state} after {self.n_iter} iterations, could gain {self.decrement:.1e}, smallest "
-            f"eigenvalue {self.smallest_eigenvalue:.2g}, district {', '.join(self.nodes)}"
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -340,11 +271,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     def modification_indices(self) -> ModificationIndices:
         """Return score tests of all edges that could be added, with the expected change.
 
-        Returns
-        -------
-        ModificationIndices
-            The largest first. :func:`bowfree.edge_changes` refits instead, and also removes and
-            reverses edges.
+        The largest comes first. :func:`bowfree.edge_changes` refits instead, and also removes and
+        reverses edges.
 
         Examples
         --------
@@ -396,17 +324,13 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     def standard_errors(self, *, information: Information | None = None) -> StandardErrors:
         """Return standard errors of all parameters, of the kind :attr:`se`.
 
+        They are NaN if the information is singular (with a :class:`FitWarning`) or ``n = inf``.
+
         Parameters
         ----------
         information : {"expected", "observed"}, optional
             Expected (Fisher) information, or minus the Hessian of the log-likelihood. By default
             observed for ``se="robust-huber-white"`` and ``missing="fiml"``, otherwise expected.
-
-        Returns
-        -------
-        StandardErrors
-            NaN, with a :class:`FitWarning`, if the information is singular; NaN without a warning
-            for ``n = inf``.
         """
         if information is not None:
             check_choice("information", information, ("expected", "observed"))
@@ -432,10 +356,6 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             Source of the standard errors, as in :meth:`standard_errors`.
         confidence : float
             Level of the intervals.
-
-        Returns
-        -------
-        tuple of Estimate
         """
         errors = self.standard_errors(information=information)
         return list_estimates(self, errors.values, confidence)
@@ -453,13 +373,6 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         ------
         GraphError
             A name or an edge that the graph does not have.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300)
-        >>> fit.edge("x", "->", "y").estimate, fit.edge("y <- x").estimate
-        (0.5, 0.5)
         """
         which = self._parameter_at(*parse_edge(self.graph.nodes, a, mark, b))
         return list_estimates(self, self.standard_errors().values, 0.95, [which])[0]
@@ -491,13 +404,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return [inference.edge_label(*edge) for edge in edges]
 
     def standardized(self) -> LinearSEM:
-        """Return the model in units in which every variable has (fitted) variance one.
-
-        Returns
-        -------
-        LinearSEM
-            With the parameters B and Omega of the normalized model of section 2.2.
-        """
+        """Return the model in units in which every variable has variance one (section 2.2)."""
         return LinearSEM(self.graph, *self._standardized())
 
     def _standardized(self) -> tuple[Floats, Floats]:
@@ -510,16 +417,10 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return total_effect_matrix(self.B)
 
     def total_effects(self, *, information: Information | None = None) -> TotalEffects:
-        """Return total causal effects ``(I-B)^-1`` with delta-method standard errors.
+        """Return total causal effects ``(I-B)^-1`` with standard errors.
 
-        Parameters
-        ----------
-        information : {"expected", "observed"}, optional
-            Source of the standard errors, as in :meth:`standard_errors`.
-
-        Returns
-        -------
-        TotalEffects
+        They are those of the delta method, or of the bootstrap; `information` is as in
+        :meth:`standard_errors`.
         """
         errors = self.standard_errors(information=information)
         return total_effects(self.B, errors, self.resamples)
@@ -529,6 +430,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     def predict(self, data: Any, *, of: str | Sequence[str] | None = None) -> Prediction:
         """Predict variables from others, row by row: conditional expectations.
 
+        A row with a missing value has the prediction NaN.
+
         Parameters
         ----------
         data : data frame, mapping of names to columns, or array_like of shape (rows, k)
@@ -536,11 +439,6 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             an array without names contains all variables that are not predicted, in node order.
         of : str or sequence of str, optional
             The variables to predict; by default those that `data` lacks.
-
-        Returns
-        -------
-        Prediction
-            NaN for a row with a missing value.
 
         Examples
         --------
@@ -557,19 +455,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         Parameters
         ----------
         data : array_like of shape (rows, d), data frame, or mapping of names to columns
-            All variables of the graph, for the rows that were fitted or for others.
-
-        Returns
-        -------
-        CaseResiduals
-            NaN if the variable itself or one of its parents is missing.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> data = {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 4.1, 5.9, 8.0]}
-        >>> bf.fit(bf.parse("x -> y"), data).residuals(data)["y"].round(2)
-        array([-0.03,  0.09, -0.09,  0.03])
+            All variables of the graph, for the rows that were fitted or for others. The error of a
+            variable is NaN if it or one of its parents is missing.
         """
         return diagnostics.residuals(self, data)
 
@@ -583,7 +470,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @property
     def state(self) -> State:
         """The worst state of a district, from "converged" to "uncertified"."""
-        return max((district.state for district in self.certificate), key=_STATES.index)
+        return max((district.state for district in self.certificate), key=STATES.index)
 
     @property
     def diverging(self) -> bool:
@@ -605,14 +492,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     def summary(self, *, information: Information | None = None) -> FitSummary:
         """Return the tables of the fit, laid out as in lavaan; ``print`` shows them.
 
-        Parameters
-        ----------
-        information : {"expected", "observed"}, optional
-            Source of the standard errors, as in :meth:`standard_errors`.
-
-        Returns
-        -------
-        FitSummary
+        The argument `information` is that of :meth:`standard_errors`.
         """
         return summarize(self, information)
 
@@ -632,14 +512,6 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             Columns a, mark, b, estimate, se, z, p_value, lower, upper (the confidence interval),
             std_all. ``x -> y`` has a = x and b = y; the mark of a variance is "variance", and both
             a and b are the variable.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> fit = bf.fit(bf.parse("x -> y"), cov=[[1.0, 0.5], [0.5, 1.0]], n=300)
-        >>> fit.to_frame().query("mark == '->'")[["a", "mark", "b", "estimate"]]
-           a mark  b  estimate
-        0  x   ->  y       0.5
         """
         rows = self.estimates(confidence=confidence)
         return data_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)

@@ -1,26 +1,16 @@
-"""Maximum likelihood and scores of a given BAP (sections 2.2, 2.3 and 3.1).
+"""Maximum likelihood of a given BAP (sections 2.2 and 2.3).
 
 The model is ``X = B X + eps`` with ``cov(eps) = Omega``: an entry ``B[i, j]``, the effect of j on
 i, for every directed edge ``j -> i``, and an entry ``Omega[i, j]`` for every bidirected edge. The
 likelihood decomposes over the districts of the graph, so that the compiled core fits one district
-after the other, each with a certificate of optimality. The score
-
-    s(G) = (max loglik - penalty (#nodes + #edges) log n) / n
-
-is a sum over the districts C of G as well, and the term of C depends only on C and the edges into
-it:
-
-    -1/2 (|C| log 2 pi + log |Omega_C| + tr(Omega_C^-1 (I-B)_C S (I-B)_C^T))
-        - penalty log(n)/n (|C| + #edges into C).
-
-So a change of one edge changes one or two terms, which makes greedy search affordable.
+after the other, each with a certificate of optimality.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -37,9 +27,15 @@ from bowfree.graph.encodings import members
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
+from bowfree.model.certificates import (
+    Certificate,
+    MoreStarts,
+    warn_if_doubtful,
+    warn_if_several,
+)
 from bowfree.model.context import DEFAULT_RULE, Context, ScoringRule, context_of
 from bowfree.model.fiml import maximize
-from bowfree.model.fit_result import Certificate, Fit, MoreStarts
+from bowfree.model.fit_result import Fit
 from bowfree.model.joint_fit import JointFit, condition_parameters
 from bowfree.parallel.budget import Budget, random_generator
 from bowfree.parameters import (
@@ -55,10 +51,6 @@ from bowfree.parameters import (
     TestKind,
     public,
 )
-from bowfree.results.display import MOST_ROWS, Table, count, significant
-from bowfree.results.rows import Row, RowTable
-from bowfree.results.serialization import ToDict
-from bowfree.text_reading import join_names
 from bowfree.validation import check_choice, check_count, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
@@ -175,7 +167,7 @@ def fit(
     warn_if_doubtful(result.certificate)
     _warn_if_weak(result)
     if look:
-        _warn_if_several(result.certificate, result.n)
+        warn_if_several(result.certificate, result.n)
     warn_if_learned(context, result)
     return result
 
@@ -363,24 +355,6 @@ def fit_moments(
     return JointFit(*fitted, own=tuple(condition_parameters(core, e) for e in own))
 
 
-def warn_if_doubtful(certificate: tuple[Certificate, ...]) -> None:
-    """Warn about districts without a certified maximum."""
-    for district in certificate:
-        if district.converged:
-            continue
-        problem = (
-            "its maximum is certified after rounding only: the data are so close to a singular "
-            "matrix that rounding errors prevent a certificate for the data themselves"
-            if district.rounded
-            else "a coefficient diverges, or Omega approaches a singular matrix, while the likelihood "
-            "still grows; there may be no finite maximum (try n_starts=20)"
-            if district.diverging
-            else f"no certified maximum after {district.n_iter} iterations (the score may still "
-            f"gain {district.decrement:.2g}); try more starts or iterations, or another graph"
-        )
-        warn(f"district {{{join_names(district.nodes)}}}: {problem}", FitWarning)
-
-
 def warn_if_learned(context: Context, result: Fit) -> None:
     """Warn if a search has chosen the graph on the rows that it was fitted to."""
     if context.learned and context.moments is not None and context.moments._same_as(result.moments):
@@ -390,208 +364,3 @@ def warn_if_learned(context: Context, result: Fit) -> None:
             "other rows by result.fit(holdout=rows), or use averaged_effects",
             LearnedGraphWarning,
         )
-
-
-def _warn_if_several(certificate: tuple[Certificate, ...], n: float) -> None:
-    """Warn about districts whose likelihood has several maxima, or may have."""
-    for district in certificate:
-        if district.n_optima > 1:
-            higher = ""
-            if district.gain > 0 and math.isfinite(n):
-                higher = (
-                    f", {significant(n * district.gain)} log-likelihood units above the maximum "
-                    "that scores use"
-                )
-            problem = (
-                f"its likelihood has several maxima ({district.n_optima} found); this fit is the "
-                f"highest of them{higher}. n_starts= tries more starting points"
-            )
-        elif district.more_starts == "too large":
-            problem = (
-                "its likelihood may have other, higher maxima; none were looked for because the "
-                "district has too many parameters. n_starts=20 looks for them"
-            )
-        else:
-            continue
-        names = join_names(district.nodes)
-        warn(f"district {{{names}}}: the graph fits badly, and {problem}", FitWarning)
-
-
-# --- scores ---
-
-
-@dataclass(frozen=True, repr=False)
-class DistrictScores(RowTable, ToDict):
-    """The score of a graph by district; iterable, with ``len``.
-
-    Attributes
-    ----------
-    rows : tuple of Row
-        One for each district, ordered by their first nodes: ``district`` (its nodes), ``score``
-        (its term of the score) and ``certified`` (whether its fit is a certified maximum).
-    """
-
-    rows: tuple[Row, ...]
-
-    @property
-    def total(self) -> float:
-        """The score of the graph."""
-        return math.fsum(row.score for row in self.rows)
-
-    def _headline(self) -> str:
-        return f"{count(len(self), 'district')}, score {self.total:.6f}"
-
-    def _sections(self) -> Iterator[str | Table]:
-        yield f"score {self.total:.6f}, the sum over {count(len(self), 'district')}"
-        rows = [
-            (
-                ", ".join(map(quote, row.district)),
-                f"{row.score:.6f}",
-                "" if row.certified else "not certified",
-            )
-            for row in self.rows
-        ]
-        rest = "more: to_frame() has all"
-        yield Table(("district", "score", ""), rows, left=(0, 2), most=MOST_ROWS, rest=rest)
-
-
-@public
-def district_scores(
-    graph: GraphLike,
-    data: Any = None,
-    *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
-    shrinkage: float | Literal["auto"] = 0.0,
-    missing: Missing | None = None,
-    correlation: Correlation = "pearson",
-    ordinal: Sequence[str] = (),
-    weights: Any = None,
-    means: Means = "free",
-    penalty: Penalty | None = None,
-    gamma: float | None = None,
-    smallest_effect: float = 0.0,
-    method: Method = "newton",
-    max_iter: int | None = None,
-    tol: float | None = None,
-    n_starts: int = 1,
-    rng: Rng = None,
-) -> DistrictScores:
-    """Score each district of a graph.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        A BAP. The result of a search brings its data and its penalty.
-    penalty : float or "ebic", optional
-        Weight of ``log n`` for each node and edge; by default that of the result, or 1, the
-        paper's. With ``n=inf`` there is no penalty.
-
-    Returns
-    -------
-    DistrictScores
-
-    Warns
-    -----
-    FitWarning
-        The fit of a district is not certified, or a coefficient diverges.
-
-    References
-    ----------
-    Section 3.1 of the paper, appendix A.2.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> g = bf.parse("x -> y -> z <-> x")
-    >>> S = [[1.0, 0.5, 0.7], [0.5, 1.0, 0.8], [0.7, 0.8, 2.0]]
-    >>> for row in bf.model.district_scores(g, cov=S, n=200):
-    ...     print(row.district, round(row.score, 4))
-    ('x', 'z') -3.0464
-    ('y',) -1.3256
-    """
-    context = context_of(graph)
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
-    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
-    moments = context.read(data, options, bows=method == "newton")
-    fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
-    warn_if_doubtful(fit.certificate)
-    bap = fit.graph
-    price = fit.penalty * math.log(fit.n) / fit.n if math.isfinite(fit.n) else 0.0
-    own, n_own = fit._set_terms()
-    rows = []
-    for district in fit.certificate:
-        members = [bap._node(name) for name in district.nodes]
-        # Each bidirected edge of a district is counted at both of its ends.
-        n_edges = sum(
-            bap._parents[i].bit_count() + bap._spouses[i].bit_count() / 2 for i in members
-        )
-        objective = district.objective + float(own[members].sum())
-        likelihood = -(len(members) * math.log(2 * math.pi) + objective) / 2
-        score = likelihood - price * (len(members) + n_edges + int(n_own[members].sum()))
-        rows.append(Row(district=district.nodes, score=score, certified=district.converged))
-    return DistrictScores(tuple(rows))
-
-
-@public
-def score(
-    graph: GraphLike,
-    data: Any = None,
-    *,
-    cov: Any = None,
-    n: float | None = None,
-    ddof: int = 1,
-    shrinkage: float | Literal["auto"] = 0.0,
-    missing: Missing | None = None,
-    correlation: Correlation = "pearson",
-    ordinal: Sequence[str] = (),
-    weights: Any = None,
-    means: Means = "free",
-    penalty: Penalty | None = None,
-    gamma: float | None = None,
-    smallest_effect: float = 0.0,
-    method: Method = "newton",
-    max_iter: int | None = None,
-    tol: float | None = None,
-    n_starts: int = 1,
-    rng: Rng = None,
-) -> float:
-    """Return the penalized score of a graph; higher is better.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        A BAP. The result of a search brings its data and its penalty.
-    penalty : float or "ebic", optional
-        Weight of ``log n`` for each node and edge; by default that of the result, or 1, the
-        paper's. With ``n=inf`` there is no penalty.
-
-    Returns
-    -------
-    float
-        The sum of :func:`district_scores`, which is ``fit(graph, ...).score``.
-
-    Warns
-    -----
-    FitWarning
-        The fit of a district is not certified, or a coefficient diverges.
-
-    References
-    ----------
-    Section 2.3 of the paper, eq. (score).
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> S = [[1.0, 0.5], [0.5, 1.0]]
-    >>> bf.score(bf.parse("x, y"), cov=S, n=200) < bf.score(bf.parse("x -> y"), cov=S, n=200)
-    True
-    """
-    context = context_of(graph)
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
-    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
-    moments = context.read(data, options, bows=method == "newton")
-    fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
-    warn_if_doubtful(fit.certificate)
-    return fit.score

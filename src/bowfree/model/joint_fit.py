@@ -189,10 +189,6 @@ class JointFit(Fit):
     def sharing_test(self) -> SharingTest:
         """Test whether the parameters are the same in all conditions.
 
-        Returns
-        -------
-        SharingTest
-
         Examples
         --------
         >>> import bowfree as bf
@@ -445,15 +441,12 @@ class JointVariation:
 
     def misfit(self) -> tuple[float, float]:
         """Return the discrepancies of the graph and of the baseline model, per observation."""
-        baseline = 0.0
+        graph, baseline = [], []
         for c, part in zip(self.moments.conditions, self.models, strict=True):
             Sigma, _ = baseline_model(part.S, self.exogenous_in(c, part))
-            baseline += c.n / self.moments.n * discrepancy(part.S, Sigma)
-        return math.fsum(self._weighted_misfits()), baseline
-
-    def _weighted_misfits(self) -> Iterator[float]:
-        for c, part in zip(self.moments.conditions, self.models, strict=True):
-            yield c.n / self.moments.n * part.misfit()
+            graph.append(c.n / self.moments.n * part.misfit())
+            baseline.append(c.n / self.moments.n * discrepancy(part.S, Sigma))
+        return math.fsum(graph), math.fsum(baseline)
 
     def exogenous_in(self, condition: ConditionMoments, part: ConditionModel) -> list[int]:
         """Return the exogenous variables that covary in a condition, numbered as in its model."""

@@ -30,16 +30,11 @@ from bowfree.data.sample import CompleteRows
 from bowfree.errors import BowfreeError, DataError, TimeIsUp
 from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.names import EdgeLookup, node_index
+from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
 from bowfree.model.effect_tables import TotalEffects, effect_pairs
 from bowfree.model.fit_result import Fit
-from bowfree.model.fitting import (
-    fit_cells,
-    fit_moments,
-    fit_sample,
-    warn_if_doubtful,
-    warn_if_learned,
-)
+from bowfree.model.fitting import fit_cells, fit_moments, fit_sample, warn_if_learned
 from bowfree.model.inference import Resamples, edge_label
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Interval, Means, Missing, Rng, public

@@ -33,8 +33,9 @@ from bowfree.graph.graph_like import GraphLike
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import node_index, parse_edge
 from bowfree.graph.text import describe, quote
+from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
-from bowfree.model.fitting import fit_moments, warn_if_doubtful
+from bowfree.model.fitting import fit_moments
 from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
 from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell, shorten_list
 from bowfree.results.rows import Row, RowTable
