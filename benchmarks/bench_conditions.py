@@ -377,7 +377,7 @@ def run_sachs(folder: str) -> None:
         turned = {(b, a) for a, b in settled} & set(CONSENSUS)
         print(
             f"| {says} | {found.n_edges} (0) | {found.n_adjacent} | {found.precision:.2f} "
-            f"| {found.recall:.2f} | {found.n_directed} | {found.n_turned} "
+            f"| {found.recall:.2f} | {found.n_directed} | {found.n_reversed} "
             f"| {len(right) + len(turned)} ({len(right)}) | | |"
         )
     # Fisher's z, alpha .01. Ends of a PAG: 1 is a head, -1 a tail, 2 a circle; [j, i] is that at j.

