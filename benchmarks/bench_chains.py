@@ -25,7 +25,9 @@ D, ROWS, ENOUGH = 10, (200, 1000, 5000), 10.0
 def main(sets: int = 24, first: int = 0, max_steps: int | None = None) -> None:
     """Print one row for each kind of set."""
     options: dict[str, Any] = {} if max_steps is None else {"max_steps": max_steps}
-    print("| graphs | n | mixed | within 10 CPU s | CPU s, mean | most | steps of the last segment |")
+    print(
+        "| graphs | n | mixed | within 10 CPU s | CPU s, mean | most | steps of the last segment |"
+    )
     print("|---|---|---|---|---|---|---|")
     for density, most_parents in IN_DEGREES.items():
         for n in ROWS:

@@ -53,7 +53,49 @@ MAX_TESTS = 200_000  # separations that are tested for a class
 
 
 @dataclass(frozen=True, repr=False)
-class AdjustmentSets(RowTable, ToDict):
+class _Found(RowTable, ToDict):
+    of: str
+    on: str
+    rows: tuple[Row, ...]
+    n_graphs: int
+    all_graphs: bool
+    complete: bool
+
+    _noun: ClassVar[str]
+
+    def _headline(self) -> str:
+        found = (
+            count(self._count(), self._noun)
+            if self.rows
+            else f"no {self._noun.removeprefix('minimal ')}"
+        )
+        text = f"{found} for the effect of {quote(self.of)} on {quote(self.on)}"
+        if self.n_graphs == 1:
+            return text
+        if self.all_graphs:
+            return f"{text}, valid in all {self.n_graphs:,} equivalent graphs"
+        graphs = f"{MAX_MEMBERS:,} of {self.n_graphs:,} equivalent graphs"
+        return f"{text}, valid in {graphs} (others not checked)"
+
+    def _count(self) -> int:
+        raise NotImplementedError
+
+    def _cells(self, row: Row) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield self._headline()
+        if self.rows:
+            heading = tuple(name.replace("_", " ") for name in self._columns)
+            rows = [self._cells(row) for row in self.rows]
+            left = tuple(range(len(heading)))
+            yield Table(heading, rows, left=left, most=MOST_ROWS, rest="more: .rows has all")
+        if not self.complete:
+            yield "There may be more: a limit ended the enumeration."
+
+
+@dataclass(frozen=True, repr=False)
+class AdjustmentSets(_Found):
     """Adjustment sets for a total effect; returned by :func:`adjustment_sets`.
 
     Attributes
@@ -72,13 +114,8 @@ class AdjustmentSets(RowTable, ToDict):
         Whether these are all minimal sets.
     """
 
-    of: str
-    on: str
-    rows: tuple[Row, ...]
-    n_graphs: int
-    all_graphs: bool
-    complete: bool
     _columns: ClassVar = ("adjust_for", "minimal", "optimal")
+    _noun: ClassVar = "minimal adjustment set"
 
     @property
     def minimal(self) -> tuple[tuple[str, ...], ...]:
@@ -91,41 +128,18 @@ class AdjustmentSets(RowTable, ToDict):
         return next((row.adjust_for for row in self.rows if row.optimal), None)
 
     def _content(self) -> Any:
-        return {
-            "of": self.of,
-            "on": self.on,
-            "sets": self.rows,
-            "n_graphs": self.n_graphs,
-            "all_graphs": self.all_graphs,
-            "complete": self.complete,
-        }
+        return {"sets" if name == "rows" else name: value for name, value in vars(self).items()}
 
-    def _headline(self) -> str:
-        sets = (
-            count(len(self.minimal), "minimal adjustment set") if self.rows else "no adjustment set"
-        )
-        effect = f"for the effect of {quote(self.of)} on {quote(self.on)}"
-        return f"{sets} {effect}{_in_graphs(self)}"
+    def _count(self) -> int:
+        return len(self.minimal)
 
-    def _sections(self) -> Iterator[str | Table]:
-        yield self._headline()
-        if self.rows:
-            rows = [
-                (
-                    _set_text(row.adjust_for),
-                    "yes" if row.minimal else "",
-                    "yes" if row.optimal else "",
-                )
-                for row in self.rows
-            ]
-            heading = ("adjust for", "minimal", "optimal")
-            yield Table(heading, rows, left=(0, 1, 2), most=MOST_ROWS, rest="more: .rows has all")
-        if not self.complete:
-            yield "There may be more: a limit ended the enumeration."
+    def _cells(self, row: Row) -> tuple[str, ...]:
+        flags = ("yes" if row[name] else "" for name in ("minimal", "optimal"))
+        return (_set_text(row.adjust_for), *flags)
 
 
 @dataclass(frozen=True, repr=False)
-class Instruments(RowTable, ToDict):
+class Instruments(_Found):
     """Instruments for a total effect; returned by :func:`instruments`.
 
     Attributes
@@ -138,56 +152,21 @@ class Instruments(RowTable, ToDict):
         As of :class:`AdjustmentSets`, for the conditioning sets.
     """
 
-    of: str
-    on: str
-    rows: tuple[Row, ...]
-    n_graphs: int
-    all_graphs: bool
-    complete: bool
     _columns: ClassVar = ("instrument", "given")
+    _noun: ClassVar = "instrument"
 
     def _content(self) -> Any:
-        return {
-            "of": self.of,
-            "on": self.on,
-            "instruments": self.rows,
-            "n_graphs": self.n_graphs,
-            "all_graphs": self.all_graphs,
-            "complete": self.complete,
-        }
+        return {"instruments" if name == "rows" else name: x for name, x in vars(self).items()}
 
-    def _headline(self) -> str:
-        found = count(len({row.instrument for row in self.rows}), "instrument")
-        effect = f"for the effect of {quote(self.of)} on {quote(self.on)}"
-        return f"{found if self.rows else 'no instrument'} {effect}{_in_graphs(self)}"
+    def _count(self) -> int:
+        return len({row.instrument for row in self.rows})
 
-    def _sections(self) -> Iterator[str | Table]:
-        yield self._headline()
-        if self.rows:
-            rows = [(quote(row.instrument), _set_text(row.given)) for row in self.rows]
-            yield Table(
-                ("instrument", "given"),
-                rows,
-                left=(0, 1),
-                most=MOST_ROWS,
-                rest="more: .rows has all",
-            )
-        if not self.complete:
-            yield "There may be more: a limit ended the enumeration."
+    def _cells(self, row: Row) -> tuple[str, ...]:
+        return quote(row.instrument), _set_text(row.given)
 
 
 def _set_text(names: tuple[str, ...]) -> str:
     return ", ".join(map(quote, names)) or "(nothing)"
-
-
-def _in_graphs(found: AdjustmentSets | Instruments) -> str:
-    if found.n_graphs == 1:
-        return ""
-    if found.all_graphs:
-        return f", valid in all {found.n_graphs:,} equivalent graphs"
-    return (
-        f", valid in {MAX_MEMBERS:,} of {found.n_graphs:,} equivalent graphs (others not checked)"
-    )
 
 
 @public
