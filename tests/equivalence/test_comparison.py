@@ -128,3 +128,19 @@ def test_search_results_bring_their_data():
 def test_bad_questions(call, problem):
     with pytest.raises(bf.BowfreeError, match=problem):
         call()
+
+
+def test_tests_are_those_that_are_valid_for_the_data():
+    # Against the saturated graph the scaled difference is the scaled test itself.
+    rng = np.random.default_rng(1)
+    x = rng.standard_t(5, size=(300, 3))
+    data = {"x": x[:, 0], "y": x[:, 0] + x[:, 1], "z": x[:, 0] + 2 * x[:, 1] + x[:, 2]}
+    options = {"weights": 0.2 + rng.random(300)}
+    chain, full = bf.parse("x -> y -> z"), bf.parse("x -> y -> z <- x")
+    found = bf.compare({"chain": chain, "full": full}, data, **options)
+    fit = bf.fit(chain, data, **options)
+    assert fit.scaled is not None
+    assert found.rows[0].chi2 == pytest.approx(fit.chi2_scaled)
+    pair = found.pair("chain", "full")
+    assert pair.test == "scaled chi-square difference"
+    assert (pair.statistic, pair.p_value) == pytest.approx((fit.chi2_scaled, fit.p_value_scaled))

@@ -156,9 +156,9 @@ def comparison_view(comparison: Comparison) -> View:
             "df": pair.df,
             "p_value": pair.p_value,
             "score": other.score - current.score,
-            "chi2": other.chi2,
+            "chi2": other.valid_test.chi2,
             "other_df": other.df,
-            "other_p": other.p_value,
+            "other_p": other.valid_test.p_value,
         }
     )
     return view

@@ -34,7 +34,7 @@ from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
-from bowfree.model.fitting import fit_moments
+from bowfree.model.fitting import fit_sample
 from bowfree.model.inference import observed_information
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell
@@ -100,15 +100,16 @@ class Comparison(RowTable, ToDict):
     def rows(self) -> list[Row]:
         """A row for each graph, as in :meth:`to_frame`.
 
-        Columns name, graph, n_parameters, loglik, df, chi2, p_value, aic, bic, score, and d_aic,
-        d_bic: differences to the smallest.
+        Columns name, graph, n_parameters, loglik, df, chi2, p_value (of the test that is valid for
+        the data), aic, bic, score, and d_aic, d_bic: differences to the smallest.
         """
         least = {name: min(getattr(fit, name) for fit in self.fits) for name in ("aic", "bic")}
         return [
             Row(
                 name=name,
                 graph=str(fit.graph),
-                **{key: getattr(fit, key) for key in _NUMBERS},
+                **{key: getattr(fit, key) for key in _NUMBERS}
+                | {key: getattr(fit.valid_test, key) for key in ("chi2", "p_value")},
                 **{f"d_{key}": getattr(fit, key) - value for key, value in least.items()},
             )
             for name, fit in zip(self.names, self.fits, strict=True)
@@ -247,7 +248,7 @@ def compare(
     for context in contexts:
         rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
         moments = options.read(data, context.graph)
-        fit = fit_moments(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
+        fit = fit_sample(context.graph, moments, rule, tol=tol, n_starts=n_starts, rng=rng)
         warn_if_doubtful(fit.certificate)
         fits.append(fit)
     cases, why = _cases(fits, data, options)
@@ -297,7 +298,9 @@ def _pair(one: Fitted, other: Fitted) -> Row:
     elif inside or around:
         relation = "nested"
         if math.isfinite(small.n):
-            test, statistic = "chi-square difference", max(2 * loglik, 0.0)
+            scaled = small.test != "standard"
+            test = "scaled chi-square difference" if scaled else "chi-square difference"
+            statistic = max(2 * loglik, 0.0) / (_difference_factor(small, large) if scaled else 1.0)
             p_value = float(chdtrc(df, statistic))
     elif X is not None and Y is not None:
         test = "Vuong"
@@ -318,6 +321,13 @@ def _pair(one: Fitted, other: Fitted) -> Row:
         p_value=p_value,
         p_distinguishable=p_distinct,
     )
+
+
+def _difference_factor(small: Fit, large: Fit) -> float:
+    """Return the scaling factor of a difference of chi-squares (Satorra and Bentler 2001)."""
+    means = [fit.df * fit.scaling_factor if fit.df else 0.0 for fit in (small, large)]
+    factor = (means[0] - means[1]) / (small.df - large.df)
+    return factor if factor > 0 else math.nan
 
 
 def case_logliks(fit: Fit, X: Floats) -> Floats:
