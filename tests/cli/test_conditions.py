@@ -5,10 +5,9 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import bowfree as bf
-from bowfree.cli import main
+from command_line import run
 
 
 @pytest.fixture
@@ -26,21 +25,20 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*arguments):
-    return CliRunner().invoke(main, ["fit", "data.csv", "--graph", "x -> y -> z", *arguments])
+def fit(*arguments, code=0):
+    return run("fit", "data.csv", "--graph", "x -> y -> z", *arguments, code=code)
 
 
 def test_fit_by_condition(folder):
-    done = run("--conditions", "batch", "--targets", "targets.toml", "--json")
-    assert done.exit_code == 0, done.output
+    done = fit("--conditions", "batch", "--targets", "targets.toml", "--json")
     found = json.loads(done.stdout)
-    fit = bf.fit(bf.parse("x -> y -> z"), conditions_of_the_table(folder))
-    assert found["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
+    expected = bf.fit(bf.parse("x -> y -> z"), conditions_of_the_table(folder))
+    assert found["loglik"] == pytest.approx(expected.loglik, rel=1e-12)
     assert [c["name"] for c in found["conditions"]] == ["control", "inhibitor"]
-    text = run("--conditions", "batch", "--targets", "targets.toml")
+    text = fit("--conditions", "batch", "--targets", "targets.toml")
     assert "inhibitor  30  y" in text.stdout
     assert "Parameters shared by all conditions" in text.stdout
-    without = run("--conditions", "batch")
+    without = fit("--conditions", "batch")
     assert "inhibitor  30 " in without.stdout
 
 
@@ -69,8 +67,8 @@ def test_fit_by_condition(folder):
 def test_invalid_options(folder, arguments, toml, message):
     if toml:
         (folder / "targets.toml").write_text(toml)
-    done = run(*arguments)
-    assert done.exit_code != 0
+    done = fit(*arguments, code=None)
+    assert done.exit_code in (1, 2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -78,8 +76,7 @@ def test_invalid_options(folder, arguments, toml, message):
 def test_learn_from_batches(folder):
     options = ["--conditions", "batch", "--restarts", "2", "--seed", "1"]
     learn = ["learn", "data.csv", *options]
-    done = CliRunner().invoke(main, [*learn, "--json", "--report", "page.html"])
-    assert done.exit_code == 0, done.output
+    done = run(*learn, "--json", "--report", "page.html")
     found = json.loads(done.stdout)
     assert (folder / "page.html").exists()
     table = dict(bf.datasets.read_table("data.csv", columns=["x", "y", "z"]))
@@ -89,18 +86,15 @@ def test_learn_from_batches(folder):
 
 def test_learn_with_targets(folder):
     options = ["--conditions", "batch", "--targets", "targets.toml", "--seed", "1"]
-    done = CliRunner().invoke(main, ["learn", "data.csv", *options, "--json"])
-    assert done.exit_code == 0, done.output
+    done = run("learn", "data.csv", *options, "--json")
     found = json.loads(done.stdout)
     assert found["averaged"]["n_graphs"] > 0
     assert [c["targets"] for c in found["fit"]["conditions"]] == [[], ["y"]]
     graph = bf.parse(found["text"])
     members = bf.equivalence_class(graph, targets=[(), ("y",)])
     assert found["class"]["n_members"] == len(members) < len(bf.equivalence_class(graph))
-    printed = CliRunner().invoke(main, ["learn", "data.csv", *options])
-    assert printed.exit_code == 0, printed.output
-    reported = CliRunner().invoke(main, ["learn", "data.csv", *options, "--report", "page.html"])
-    assert reported.exit_code == 0, reported.output
+    run("learn", "data.csv", *options)
+    run("learn", "data.csv", *options, "--report", "page.html")
     assert 'id="table-conditions"' in (folder / "page.html").read_text(encoding="utf-8")
 
 
@@ -116,10 +110,9 @@ def test_kinds_and_means(folder, kind):
     options = ["--conditions", "batch", "--targets", "targets.toml", "--kind", kind]
     data = bf.conditions(parts_of(folder), column="batch", targets={"inhibitor": ["y"]}, kind=kind)
     for means in ("free", "shared"):
-        done = run(*options, "--means", means, "--json")
-        assert done.exit_code == 0, done.output
-        fit = bf.fit(bf.parse("x -> y -> z"), data, means=means)
-        assert json.loads(done.stdout)["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
+        done = fit(*options, "--means", means, "--json")
+        expected = bf.fit(bf.parse("x -> y -> z"), data, means=means)
+        assert json.loads(done.stdout)["loglik"] == pytest.approx(expected.loglik, rel=1e-12)
 
 
 def test_several_files(folder):
@@ -127,11 +120,7 @@ def test_several_files(folder):
     (folder / "a.csv").write_text("".join(lines[:31]))
     (folder / "b.csv").write_text("".join([lines[0], *lines[31:]]))
     options = ["--graph", "x -> y -> z", "--conditions", "batch", "--json"]
-    one, two = (
-        CliRunner().invoke(main, ["fit", *files, *options])
-        for files in (["data.csv"], ["a.csv", "b.csv"])
-    )
-    assert two.exit_code == 0, two.output
+    one, two = (run("fit", *files, *options) for files in (["data.csv"], ["a.csv", "b.csv"]))
     assert json.loads(two.stdout)["loglik"] == json.loads(one.stdout)["loglik"]
 
 
@@ -147,13 +136,12 @@ def test_text_columns_and_incomplete_rows(folder, kind, command):
     )
     graph = ["--drop", "note"] if command == "learn" else ["--graph", "x -> y -> z"]
     words = [command, f"t.{kind}", *graph, "--conditions", "batch", "--missing", "listwise"]
-    done = CliRunner().invoke(main, [*words, "--json"])
-    assert done.exit_code == 0, done.output
+    done = run(*words, "--json")
     assert "dropped 4 of 80 rows" in done.stderr
     if command == "fit":
         data = bf.conditions(table.drop("note"), column="batch")
-        fit = bf.fit(bf.parse("x -> y -> z"), data, missing="listwise")
-        assert json.loads(done.stdout)["loglik"] == pytest.approx(fit.loglik, rel=1e-12)
+        expected = bf.fit(bf.parse("x -> y -> z"), data, missing="listwise")
+        assert json.loads(done.stdout)["loglik"] == pytest.approx(expected.loglik, rel=1e-12)
 
 
 AT = ("--conditions", "batch", "--targets", "targets.toml")
@@ -166,8 +154,7 @@ def conditions_of_the_table(folder):
 @pytest.mark.parametrize("means", ["free", "shared"])
 def test_effects_by_condition(folder, means):
     words = ["effects", "data.csv", "--graph", "x -> y -> z", *AT, "--means", means, "--json"]
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == 0, done.output
+    done = run(*words)
     members = bf.equivalence_class(bf.parse("x -> y -> z"), targets=[(), "y"])
     bounds = bf.effect_bounds(members, conditions_of_the_table(folder), means=means)
     assert json.loads(done.stdout) == bounds.to_dict()
@@ -177,8 +164,7 @@ def test_effects_by_condition(folder, means):
 def test_bootstrap_by_condition(folder, halves):
     more = ["--max-false", "1"] if halves else []
     words = ["bootstrap", "data.csv", *AT, "--resamples", "40", "--seed", "1", "--json", *more]
-    done = CliRunner().invoke(main, [*words, "--means", "shared"])
-    assert done.exit_code == 0, done.output
+    done = run(*words, "--means", "shared")
     data = bf.moments(conditions_of_the_table(folder), means="shared")
     if halves:
         found = bf.stability_selection(data, max_false=1, n_halves=40, rng=1)

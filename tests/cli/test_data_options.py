@@ -7,21 +7,14 @@ import shlex
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import bowfree as bf
-from bowfree.cli import main
 from bowfree.data import streaming as streams
 from bowfree.datasets.tables import write_table
+from command_line import run
 
 CHAIN = "sun -> leaves -> fruit"
 QUICK = ("--restarts", 1, "--strategy", "restart")
-
-
-def run(*arguments, code=0):
-    done = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert done.exit_code == code, done.output
-    return done
 
 
 def german_file(tmp_path):

@@ -10,18 +10,11 @@ import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import bowfree as bf
-from bowfree.cli import main
 from bowfree.datasets import read_table, write_table
 from bowfree.datasets.tables import Table
-
-
-def run(*arguments, code=0):
-    result = CliRunner().invoke(main, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output
-    return result
+from command_line import run
 
 
 def test_learn_prints_the_graph_and_its_class(plants):

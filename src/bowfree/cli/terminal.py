@@ -88,7 +88,7 @@ def in_options(text: str) -> str:
         return f"{name} {values[0] or values[1] or ''}" if assigned else name
 
     context = click.get_current_context(silent=True)
-    command = "fit" if context is None else context.info_name
+    command = "" if context is None else context.info_name
     for phrase, replacement in _PHRASES.items():
         text = text.replace(phrase, replacement)
     with suppress(ValueError, SyntaxError):  # a name may contain anything
