@@ -1,4 +1,4 @@
-"""Several conditions come in by the gate: what is read, and what is refused."""
+"""Data of several conditions: reading, targets, and errors."""
 
 import json
 import pickle
@@ -29,7 +29,7 @@ def table():
     return pd.concat([WATCHED.assign(batch="watched"), TREATED.assign(batch="treated")])
 
 
-# --- what comes in ---
+# --- reading ---
 
 
 def test_conditions_are_centered_one_by_one():
@@ -133,7 +133,7 @@ def test_joint_moments_are_an_object_like_others():
     assert bf.data.JointMoments(moments.conditions)._same_as(moments)
 
 
-# --- what needs one covariance matrix ---
+# --- functions that need one covariance matrix ---
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_skewness_against_the_sum_over_rows():
     assert found.p_skewness == pytest.approx(stats.chi2.sf(len(X) / 6 * value, df))
 
 
-def test_both_vary_as_said():
+def test_variances_of_skewness_and_kurtosis():
     # 300 p-values: shares have standard errors of 0.013 and 0.029. Without the correction for
     # estimated moments hardly any p-value of the kurtosis would be below 0.5.
     found = [

@@ -5,6 +5,7 @@ import json
 import math
 import pickle
 import re
+import time
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -384,6 +385,17 @@ def test_the_fewest_columns_to_drop_whatever_their_units_and_order():
     assert bf.moments(kept).definite
 
 
+def test_more_variables_than_rows_take_no_eigenvalues():
+    """The time limit of a search includes this; eigenvalues of 5,000 variables took 30 seconds."""
+    rows = np.random.default_rng(1).normal(size=(50, 1000))
+    start = time.process_time()
+    found = bf.moments(rows)
+    assert not found.definite
+    read = time.process_time()
+    np.linalg.eigvalsh(found.S)
+    assert read - start < time.process_time() - read
+
+
 def test_many_copies_are_named_at_once():
     rows = np.random.default_rng(1).normal(size=(50, 20))
     with pytest.raises(bf.errors.DataError) as error:
@@ -503,7 +515,7 @@ def test_anything_ends_in_moments_or_in_our_own_error(arguments):
 def test_an_offset_takes_no_digits_away(weights):
     rows = np.random.default_rng(1).normal(size=(50_000, 3))
     moved = rows + 1e9
-    near = bf.moments(moved - 1e9, weights=weights)  # exact: what is left of the rows
+    near = bf.moments(moved - 1e9, weights=weights)  # exact: the rows after rounding
     far = bf.moments(moved, weights=weights)
     assert_allclose(far.S, near.S, rtol=1e-13, atol=1e-15)
     assert_allclose(far.mean, near.mean + 1e9, rtol=1e-15)

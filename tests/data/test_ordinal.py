@@ -1,4 +1,4 @@
-"""Ordered categories: against lavaan, against slow twins, against simulation; what is declared."""
+"""Ordered categories: against lavaan, against slow twins, against simulation; missing values."""
 
 import csv
 import json
@@ -164,8 +164,8 @@ def test_declared_by_name_or_by_the_frame():
     by_name = bf.moments(codes, ordinal=["a", "b"])
     by_frame = bf.moments(declared)
     assert_array_equal(by_frame.S, by_name.S)
-    said = "ordered categories: 'a', 'b'; their variances are set to one"
-    assert by_frame.notes == by_name.notes == (said,)
+    note = "ordered categories: 'a', 'b'; their variances are set to one"
+    assert by_frame.notes == by_name.notes == (note,)
     polars = pl.DataFrame(
         {
             "a": pl.Series([labels[k] for k in codes.a], dtype=pl.Enum(labels)),
@@ -174,7 +174,7 @@ def test_declared_by_name_or_by_the_frame():
         }
     )
     assert_array_equal(bf.moments(polars, ordinal=["b"]).S, by_name.S)
-    assert said in str(bf.greedy_search(declared, rng=1, restarts=1, rounds=0))
+    assert note in str(bf.greedy_search(declared, rng=1, restarts=1, rounds=0))
 
 
 def test_numbers_are_never_guessed_to_be_categories():
@@ -226,7 +226,7 @@ def test_an_empty_cell_of_two_by_two_gets_half_a_row():
     assert_allclose(polychoric(x, 1 - y).r, -polychoric(x, y).r, atol=1e-9)
 
 
-def test_unused_categories_are_said():
+def test_a_note_on_unused_categories():
     codes = frame().a
     data = frame().assign(a=pd.Categorical.from_codes(codes, list("pqrs"), ordered=True))
     assert "'a' has no rows of category 's'" in bf.moments(data).notes

@@ -156,7 +156,7 @@ def test_nearest_correlation_matrix():
     assert nearest_correlation(R)[0] is R
 
 
-def test_a_repair_is_said():
+def test_a_note_on_repaired_correlations():
     # Kendall's taus of few rows can contradict each other.
     X = np.random.default_rng(8).normal(size=(6, 5))
     moments = bf.moments(X, correlation="kendall")

@@ -48,7 +48,7 @@ def test_one_value_after_the_other(only_sums):
 @pytest.mark.parametrize("offset", [0.0, 1e9, -1e12])
 def test_an_offset_takes_no_digits_away(only_sums, offset):
     moved = ROWS + offset
-    there = moved - offset  # exact: what the sum with the offset has left of the rows
+    there = moved - offset  # exact: the rows after rounding
     expected = np.cov(there.T, ddof=0)
     assert_allclose(bf.moments(cut(moved, 1000)).S, expected, rtol=1e-12, atol=1e-15)
 
@@ -132,7 +132,7 @@ def test_memory_stays_constant(only_sums):
         tracemalloc.stop()
         return used
 
-    peak(1)  # what is imported at first stays
+    peak(1)  # imports take memory once
     assert peak(40) < 1.1 * peak(4)
 
 

@@ -209,7 +209,7 @@ def test_never_wrong_without_an_error(tmp_path_factory, rows, written, labeled):
 )  # fmt: skip
 @settings(max_examples=200, deadline=None)
 def test_numbers_are_those_of_the_csv_module(tmp_path_factory, rows):
-    """A slow twin: what is read are Python's numbers in the cells that the csv module finds."""
+    """A slow twin: Python's numbers in the cells that the csv module finds."""
     text = "\n".join(["x,y", *rows]) + "\n"
     path = save(tmp_path_factory.mktemp("t") / "data.csv", text)
     try:

@@ -26,7 +26,7 @@ def nowhere(tmp_path, monkeypatch):
     if find_spec("pooch"):
         monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache" / project)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    # Port 9 (discard) is below those that servers of tests get: nobody answers.
+    # Port 9 (discard) is below those that servers of tests get: no answer.
     monkeypatch.setattr(sachs, "SOURCE", "http://127.0.0.1:9/data-raw/")
 
 
@@ -155,7 +155,7 @@ def test_fourteen_conditions_numbered_as_in_the_paper():
 
 @pytest.mark.parametrize("place", ["stand-in", pytest.param("measured", marks=needs_sachs)])
 def test_csv_has_one_spelling(place, tmp_path, monkeypatch):
-    # What a reader of the .xls sees, numbers and a header in any case, gives the CSV byte by byte.
+    # Numbers and a header in any case give the CSV byte by byte.
     folder = SACHS
     if place == "stand-in":
         folder = write_stand_ins(tmp_path, {4: "praf -> pmek"}, monkeypatch)

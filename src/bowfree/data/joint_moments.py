@@ -40,7 +40,7 @@ from bowfree.validation import as_list, check_choice
 Floats = npt.NDArray[np.float64]
 
 Use = Literal["absent", "shared", "own"]
-"""What a parameter is in a condition; in the order of cpp/data/intervention_kinds.hpp, which says when."""
+"""Roles of a parameter in a condition, in the order of cpp/data/intervention_kinds.hpp."""
 
 _USES: tuple[Use, ...] = get_args(Use)
 
@@ -131,7 +131,7 @@ class ConditionMoments(TextDisplay, Frozen):
         return {"B": B, "Omega": Omega}
 
     def _use(self, parameter: tuple[str, int, int]) -> Use:
-        """Return what an entry ("B" or "Omega", i, j) of the model is in this condition."""
+        """Return the role of an entry ("B" or "Omega", i, j) of the model in this condition."""
         what, i, j = parameter
         return _USES[int(self._uses[what][i, j])]
 

@@ -284,7 +284,7 @@ def _polychoric(a: _Column, b: _Column) -> Correlation:
     for column, other, transposed in ((a, b, False), (b, a, True)):
         by_threshold = _threshold_slopes(column.thresholds, other.thresholds, r)
         ratio = (slope / P).T if transposed else slope / P
-        # What the category below a threshold gains, the one above it loses.
+        # A threshold moves probability between the categories below and above it.
         mixed = np.sum((ratio[:-1] - ratio[1:]) * by_threshold, axis=1)
         influence = influence - (column.first_step * mixed).sum(axis=1)
     return Correlation(r, influence / information)
