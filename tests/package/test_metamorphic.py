@@ -236,6 +236,7 @@ FUNCTIONS = {
     "empirical_class": numbers_of_class,
     "bootstrap_fit": table_of(bf.bootstrap_fit, n_bootstrap=60, rng=1),
     "exhaustive_search": lambda copy: numbers_of_search(copy, bf.exhaustive_search),
+    "exact_search": lambda copy: numbers_of_search(copy, bf.exact_search, rng=1),
     "greedy_search": lambda copy: numbers_of_search(copy, bf.greedy_search, rng=1),
     "structure_mcmc": numbers_of_samples,
     "averaged_effects": numbers_of_average,

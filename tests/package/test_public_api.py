@@ -267,6 +267,7 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
 CHEAP: dict[str, tuple[str, ...]] = {
     "Design.experiment": ("targets",),
     "greedy_search": ("data", "restarts", "rounds", "rng"),
+    "exact_search": ("data", "rng"),
     "exhaustive_search": ("data",),
     "random_bap": ("burn_in",),
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),

@@ -162,9 +162,12 @@ class SearchSpace:
         >>> print(bf.SearchSpace().with_default_limits(300))
         BAPs with at most 13 arrowheads at a node, at most 12 nodes in a district
         """
-        if not is_number(n) or not n >= 2:
-            raise BowfreeError(f"n = {short_repr(n)}: must be a number of observations, at least 2")
-        n = as_float(n)
+        for name, value in (("n", n), ("distinct", distinct)):
+            if not is_number(value) or not value >= 2:
+                raise BowfreeError(
+                    f"{name} = {short_repr(value)}: must be a number of observations, at least 2"
+                )
+        n, distinct = as_float(n), as_float(distinct)
         heads, nodes = self.max_in_degree, self.max_district
         largest = max(2, int(min(n, 2 * distinct - 2, LARGEST_COUNT)) // 2)
         if self.graph_class == "bidirected":
@@ -179,8 +182,8 @@ class SearchSpace:
         limited = replace(self, max_in_degree=heads, max_district=nodes)
         if limited._largest_family() >= min(n, distinct):
             raise DataError(
-                f"n = {min(n, distinct):g} observations do not determine a district with its parents of up to "
-                f"{limited._largest_family()} variables, as there may be among "
+                f"n = {min(n, distinct):g} observations do not determine a district with its "
+                f"parents of up to {limited._largest_family()} variables, as there may be among "
                 f"{limited.describe_limits()}: lower max_in_degree or max_district, use more "
                 "observations, or pass `shrinkage=`"
             )
