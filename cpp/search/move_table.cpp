@@ -14,8 +14,10 @@ namespace {
 constexpr double stale = std::numeric_limits<double>::quiet_NaN();
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
-// With more variables than `screened_beyond`, the gain of a new edge is computed only if
-// `screen_factor` times the bound of the screen would improve the score (docs/evidence/scaling.md).
+// With more variables than `screened_beyond`, the gain of an addition, deletion or reversal is
+// computed only if `screen_factor` times the bound of the screen for the gain of a new edge, minus
+// its bound for the loss divided by `screen_factor`, would improve the score
+// (docs/evidence/scaling.md).
 constexpr int screened_beyond = 12;
 constexpr double screen_factor = 2.0;
 
@@ -212,15 +214,26 @@ void MoveTable::mark_stale(int node) {
 /// The largest possible value of an unknown gain.
 double MoveTable::screened_gain(const Move& move) {
     const auto [i, j, after] = move;
-    if (!screen_ || edge(i, j) != Edge::none) return unbounded;
-    float& promise = screened_[4 * pair(i, j) + static_cast<int>(after)];
-    if (std::isnan(promise)) {
-        const double least = after == Edge::forward    ? screen_->directed(graph_, i, j)
-                             : after == Edge::backward ? screen_->directed(graph_, j, i)
-                                                       : screen_->bidirected(graph_, i, j);
-        promise = static_cast<float>(std::isnan(least) ? unbounded : screen_factor * least);
-    }
-    return promise;
+    const Edge before = edge(i, j);
+    // An addition, a deletion, or a reversal, which is both if the ends are in different districts.
+    const bool both = is_directed(before) && is_directed(after) && district_[i] != district_[j];
+    if (!screen_ || (before != Edge::none && after != Edge::none && !both)) return unbounded;
+    float& possible = screened_[4 * pair(i, j) + static_cast<int>(after)];
+    if (!std::isnan(possible)) return possible;
+    const auto gain_of_addition = [&] {
+        if (after == Edge::bidirected) return screen_->bidirected(graph_, i, j);
+        return after == Edge::forward ? screen_->directed(graph_, i, j)
+                                      : screen_->directed(graph_, j, i);
+    };
+    const auto loss_of_deletion = [&] {
+        if (before == Edge::forward) return screen_->loss(graph_, i, j);
+        const double loss = screen_->loss(graph_, j, i);
+        return is_directed(before) ? loss : std::min(loss, screen_->loss(graph_, i, j));
+    };
+    double most = 0.0;
+    if (after != Edge::none) most += screen_factor * gain_of_addition();
+    if (before != Edge::none) most -= loss_of_deletion() / screen_factor;
+    return possible = static_cast<float>(std::isnan(most) ? unbounded : most);
 }
 
 double MoveTable::possible_gain_of_pair(const Rules& rules, double edge_cost, int i, int j) {

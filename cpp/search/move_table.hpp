@@ -7,8 +7,8 @@
 //
 // With few variables the gains of all permitted moves are computed. With more than
 // `screened_beyond`, a tournament tree ranks the pairs by the largest possible gain of their moves:
-// the gain if it is known, else, for a new edge, `screen_factor` times the bound of the screen
-// (screen.hpp). `visit_best` takes pairs from the top of the tournament and stops when the possible
+// the gain if it is known, else, for additions, deletions and reversals, an estimate from the bounds
+// of the screen (screen.hpp). `visit_best` takes pairs from the top of the tournament and stops when the possible
 // gains of all others are too small.
 #pragma once
 

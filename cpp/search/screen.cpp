@@ -113,8 +113,37 @@ const Screen::Row& Screen::factored(const Graph& graph, int node) {
         }
     }
     (void)cholesky_of_singular(row.factor.data(), n, infinity);
+    row.losses.clear();
     row.factored = true;
     return row;
+}
+
+double Screen::loss(const Graph& graph, int from, int to) {
+    (void)factored(graph, to);
+    Row& row = rows_[to];
+    if (row.determined || !(row.left > 0.0)) return 0.0;
+    const int np = static_cast<int>(row.parents.size()), nq = static_cast<int>(row.spouses.size());
+    const int n = np + nq;
+    if (row.losses.empty()) {
+        std::vector<double> b(n), unit(n);
+        for (int a = 0; a < np; ++a) b[a] = S(row.parents[a], to);
+        for (int a = 0; a < nq; ++a)
+            b[np + a] = rows_[row.spouses[a]].zS[to] - row.share[a] * row.zS[to];
+        solve_lower(row.factor.data(), n, b.data());
+        solve_lower_transposed(row.factor.data(), n, b.data());
+        const double variance = row.left / (row.precision * row.precision);
+        for (int a = 0; a < n; ++a) {
+            unit.assign(n, 0.0);
+            unit[a] = 1.0;
+            solve_lower(row.factor.data(), n, unit.data());
+            const double inverse = dot(unit.data(), unit.data(), n);
+            row.losses.push_back(0.5 * std::log1p(b[a] * b[a] / (inverse * variance)));
+        }
+    }
+    const auto& regressors = graph.bidirected(from, to) ? row.spouses : row.parents;
+    const auto at = std::ranges::find(regressors, from) - regressors.begin();
+    const double found = row.losses[graph.bidirected(from, to) ? np + at : at];
+    return std::isnan(found) ? 0.0 : found;
 }
 
 /// The gain of a regressor y whose covariances with the others are in `solved_`.

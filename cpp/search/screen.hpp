@@ -1,4 +1,5 @@
-// A lower bound of the gain of a new edge, at a small part of the cost of a fit.
+// A lower bound of the gain of a new edge, and an upper bound of the loss by deleting one, at a small
+// part of the cost of a fit.
 //
 // A fit has for every node v the residual z_v = (Omega^-1 (I - B) x)_v. Row v of B and Omega is the
 // regression of x_v on its parents and, for its spouses q, on the pseudo-variables
@@ -12,6 +13,10 @@
 // for a new parent of a node that is a district by itself, and nearly equal elsewhere
 // (docs/evidence/scaling.md), unless the errors of other nodes determine most of that of v. Then a
 // new edge changes several rows at once, and the bound is infinite.
+//
+// Deleting a regressor with coefficient b from the row loses log(1 + b^2 / (g t)) / 2, where g is its
+// diagonal entry of the inverse of the covariance matrix of the regressors and t the residual
+// variance; the true loss, with all other parameters free, is at most that.
 //
 // The numerator of rho is cov(y, z_v), and all covariances follow from the products z S, which are
 // stored for every node; so the cost is one triangular solve with as many unknowns as v has
@@ -34,6 +39,9 @@ class Screen {
 
     /// A lower bound of the gain of from -> to, or infinity if unknown; the pair has no edge.
     double directed(const Graph& graph, int from, int to);
+    /// An upper bound of the loss by deleting from -> to or from <-> to, by a fit of the row of `to`;
+    /// zero if unknown.
+    double loss(const Graph& graph, int from, int to);
     /// A lower bound of the gain of i <-> j, or infinity if unknown; the pair has no edge.
     double bidirected(const Graph& graph, int i, int j);
 
@@ -49,6 +57,7 @@ class Screen {
         std::vector<int> parents, spouses;
         std::vector<double> share;   // by spouse: W_qv / W_vv
         std::vector<double> factor;  // of the regressors' covariances
+        std::vector<double> losses;  // by regressor, if one was asked for
     };
     const Row& row(const Graph& graph, int node);
     const Row& factored(const Graph& graph, int node);

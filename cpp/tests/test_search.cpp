@@ -114,6 +114,33 @@ TEST(the_screen_never_promises_more_than_an_edge_gains) {
     CHECK(n_finite > 100);
 }
 
+TEST(the_screen_never_underestimates_a_loss) {
+    int n_known = 0, n_exact = 0;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        const Graph graph = sparse_graph(8, seed, 12);
+        const Matrix S = sample_of(sparse_graph(8, 50 + seed, 12), 500, seed);
+        Scorer scorer = scorer_of(S, 8);
+        const Stop stop;
+        Workspace workspace(scorer, stop);
+        Screen screen(scorer, workspace);
+        for (const auto& [move, gain] : edge_changes(scorer, graph, Rules(), stop)) {
+            if (move.edge != Edge::none) continue;
+            for (const auto& [from, to] : {std::pair(move.i, move.j), std::pair(move.j, move.i)}) {
+                if (!graph.directed(from, to) && !graph.bidirected(from, to)) continue;
+                const double most = screen.loss(graph, from, to);
+                if (most == 0.0) continue;
+                ++n_known;
+                CHECK(most >= -gain - 1e-8);
+                if (district_of(graph, to).size() > 1) continue;
+                ++n_exact;
+                CHECK_CLOSE(most, -gain, 1e-9);
+            }
+        }
+    }
+    CHECK(n_known > 30);
+    CHECK(n_exact > 5);
+}
+
 TEST(the_screen_is_one_step_of_ricf) {
     // From the fit without the edge, one update of the row that gets a new arrowhead.
     const Graph graph = graph_of(5, "0->1 1<->2 3->2 2<->4");
