@@ -1,12 +1,13 @@
 """Adjustment sets and instruments agree with their definitions, and with regressions."""
 
-from itertools import chain, combinations
+from collections import defaultdict
+from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.effects.adjustment import adjustment_distance, adjustment_sets, instruments
+from bowfree.effects.adjustment import Question, adjustment_distance, adjustment_sets, instruments
 
 
 def subsets(names):
@@ -192,6 +193,59 @@ def test_over_a_class_sets_are_valid_in_every_member(seed):
         rest = [v for v in others if v != z]
         good = [g for g in subsets(rest) if all(is_instrument(m, x, y, z, g) for m in members)]
         assert {given for name, given in listed if name == z} == minimal(good)
+
+
+def all_admgs(d):
+    """Yield all acyclic graphs on d nodes, with bows."""
+    nodes = tuple("abcd"[:d])
+    kinds = [(), ("->",), ("<-",), ("<->",), ("->", "<->"), ("<-", "<->")]
+    pairs = list(combinations(nodes, 2))
+    for choice in product(kinds, repeat=len(pairs)):
+        edges = [(a, m, b) for (a, b), ms in zip(pairs, choice, strict=True) for m in ms]
+        graph = bf.MixedGraph(
+            nodes,
+            [(a, b) if m == "->" else (b, a) for a, m, b in edges if m != "<->"],
+            [(a, b) for a, m, b in edges if m == "<->"],
+        )
+        if graph.is_acyclic():
+            yield graph
+
+
+@pytest.mark.parametrize("d", [3, 4])
+def test_a_pag_has_the_sets_that_are_valid_in_all_graphs_it_represents(d):
+    classes, pags = defaultdict(list), {}
+    for graph in all_admgs(d):
+        mag = graph.mag()
+        if mag not in pags:
+            pags[mag] = mag.pag()
+        classes[pags[mag]].append(graph)
+    x, y, *others = "abcd"[:d]  # other pairs are these in a relabeled class
+    for pag, graphs in classes.items():
+        questions = [Question(graph, x, y) for graph in graphs]
+        valid = [
+            given
+            for given in subsets(others)
+            if all(not q.graph._mask(given) & ~q.allowed and q.adjusts(given) for q in questions)
+        ]
+        found = adjustment_sets(pag, of=x, on=y)
+        assert set(map(frozenset, found.minimal)) == minimal(valid), (pag, x, y)
+    assert len(classes) == {3: 11, 4: 248}[d]
+
+
+def test_sets_of_larger_pags_are_valid_in_the_true_graph():
+    n_sets = 0
+    for seed in range(150):
+        graph, x, y = random_question(seed, d=7)
+        for row in adjustment_sets(graph.pag(), of=x, on=y):
+            assert is_valid(graph, x, y, row.adjust_for), (graph, x, y)
+            n_sets += 1
+    assert n_sets > 20
+    with pytest.raises(bf.errors.GraphError, match="selection bias"):
+        adjustment_sets(bf.PAG(("a", "b"), ((0, 3), (3, 0))), of="a", on="b")
+    pag = bf.parse("a -> x <- b, x -> y").pag()
+    assert "valid in all graphs of the PAG" in str(adjustment_sets(pag, of="x", on="y"))
+    with pytest.raises(bf.errors.GraphError, match="of and on are both x"):
+        adjustment_sets(pag, of="x", on="x")
 
 
 def test_gadjid_counts_the_same_mistakes():

@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from bowfree.effects.pag_adjustment import backdoor_graph
 from bowfree.equivalence.class_members import (
     EquivalenceClass,
     class_components,
@@ -40,6 +41,7 @@ from bowfree.errors import GraphError
 from bowfree.graph.encodings import BIDIRECTED, FORWARD, closure, members, union
 from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.pag import PAG
 from bowfree.graph.separation import minimal_separators
 from bowfree.graph.text import quote
 from bowfree.parameters import public
@@ -57,7 +59,7 @@ class _Found(RowTable, ToDict):
     of: str
     on: str
     rows: tuple[Row, ...]
-    n_graphs: int
+    n_graphs: int | None
     all_graphs: bool
     complete: bool
 
@@ -70,6 +72,8 @@ class _Found(RowTable, ToDict):
             else f"no {self._noun.removeprefix('minimal ')}"
         )
         text = f"{found} for the effect of {quote(self.of)} on {quote(self.on)}"
+        if self.n_graphs is None:
+            return f"{text}, valid in all graphs of the PAG"
         if self.n_graphs == 1:
             return text
         if self.all_graphs:
@@ -106,8 +110,8 @@ class AdjustmentSets(_Found):
         ``adjust_for``: the set; ``minimal``: whether no proper subset is valid; ``optimal``:
         whether the regression has the smallest asymptotic variance of all adjustment sets.
         Minimal sets first, by size.
-    n_graphs : int
-        Number of graphs: 1, or the size of the class.
+    n_graphs : int or None
+        Number of graphs: 1, or the size of the class; None for a PAG.
     all_graphs : bool
         Whether the sets were checked in all of them; otherwise in the first 20,000.
     complete : bool
@@ -170,14 +174,17 @@ def _set_text(names: tuple[str, ...]) -> str:
 
 
 @public
-def adjustment_sets(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> AdjustmentSets:
+def adjustment_sets(
+    graph: GraphLike | PAG, *, of: str, on: str, limit: int = 100
+) -> AdjustmentSets:
     """Return the sets of variables to adjust for in a regression that estimates a total effect.
 
     Parameters
     ----------
-    graph : MixedGraph, EquivalenceClass, or a result that has a graph
+    graph : MixedGraph, EquivalenceClass, PAG, or a result that has a graph
         Without directed cycles; bows are allowed. For an equivalence class, the sets that are valid
-        in all members.
+        in all members; for a PAG, those that are valid in all graphs it represents, also with
+        hidden variables (the generalized adjustment criterion).
     of, on : str
         Exposure and outcome.
     limit : int
@@ -224,6 +231,8 @@ def adjustment_sets(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> 
     (2018).
     """
     check_count("limit", limit, 1)
+    if isinstance(graph, PAG):
+        return _pag_sets(graph, of, on, limit)
     graphs, n_graphs, all_graphs = class_graphs(graph, of)
     complete = True
     questions = [Question(each, of, on) for each in graphs]
@@ -238,11 +247,25 @@ def adjustment_sets(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> 
         complete &= tried_all
     complete &= len(found) <= limit
     best = next(iter(optimal)) if len(optimal) == 1 else None
-    minimal = sorted(found[:limit], key=lambda names: (len(names), names))
+    rows = _set_rows(found[:limit], best)
+    return AdjustmentSets(of, on, rows, n_graphs, all_graphs, complete)
+
+
+def _set_rows(minimal: list[tuple[str, ...]], best: tuple[str, ...] | None) -> tuple[Row, ...]:
+    minimal = sorted(minimal, key=lambda names: (len(names), names))
     rows = [Row(adjust_for=names, minimal=True, optimal=names == best) for names in minimal]
     if best is not None and best not in minimal:
         rows.append(Row(adjust_for=best, minimal=False, optimal=True))
-    return AdjustmentSets(of, on, tuple(rows), n_graphs, all_graphs, complete)
+    return tuple(rows)
+
+
+def _pag_sets(pag: PAG, of: str, on: str, limit: int) -> AdjustmentSets:
+    backdoor, allowed, amenable = backdoor_graph(pag, of, on)
+    x, y = backdoor._node(of), backdoor._node(on)
+    sets = minimal_separators(backdoor, x, y, allowed=allowed) if amenable else iter(())
+    found = list(islice(sets, limit + 1))
+    rows = _set_rows(found[:limit], None)
+    return AdjustmentSets(of, on, rows, None, True, len(found) <= limit)
 
 
 @public
