@@ -1,4 +1,4 @@
-"""Random BAPs with random parameters and data, for tests that want many of them."""
+"""Random BAPs with random parameters and data, for tests with many cases."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where the protein data are, if they are there at all: they are not part of the package.
+"""The folder of the protein data, which are not part of the package.
 
-Simulated ones can take their place: files of the same names and columns, with sums of their own.
+Simulated data can replace them: files with the same names and columns.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Data simulated as in section 4.1, the neighborhood of section 3, and what must not vary."""
+"""Data simulated as in section 4.1, the neighborhood of section 3, and comparisons of results."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""The scikit-learn estimator: scikit-learn's own checks, and what only this one promises."""
+"""The scikit-learn estimator: the checks of scikit-learn, and attributes of its own."""
 
 import pickle
 import subprocess

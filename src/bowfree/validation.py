@@ -51,10 +51,7 @@ def check_penalty(value: object, *, also: str = "") -> float:
 
 
 def check_choice(
-    name: str,
-    value: object,
-    choices: Sequence[str],
-    error: type[BowfreeError] = BowfreeError,
+    name: str, value: object, choices: Sequence[str], error: type[BowfreeError] = BowfreeError
 ) -> int:
     """Return the index of ``value`` in ``choices``, or raise an error."""
     if not isinstance(value, str) or value not in choices:

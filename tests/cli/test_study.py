@@ -33,10 +33,7 @@ def test_uniformity(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
-    [
-        (["sachs", "--sachs", "nowhere"], 1, "nowhere"),
-        (["everything"], 2, "is not one of"),
-    ],
+    [(["sachs", "--sachs", "nowhere"], 1, "nowhere"), (["everything"], 2, "is not one of")],
 )
 def test_errors_have_a_code_and_no_traceback(arguments, code, problem, tmp_path):
     pytest.importorskip("matplotlib")

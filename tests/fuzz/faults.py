@@ -286,11 +286,7 @@ def every_worker(every: int = 1) -> tuple[int, list[str]]:
             X, n_resamples=40, strategy=bf.search.Strategy(restarts=1, rounds=0), rng=1, executor=e
         ),
         "stability": lambda e: bf.stability_selection(
-            X,
-            n_halves=10,
-            strategy=bf.search.Strategy(restarts=1, rounds=0),
-            rng=1,
-            executor=e,
+            X, n_halves=10, strategy=bf.search.Strategy(restarts=1, rounds=0), rng=1, executor=e
         ),
         "fit": lambda e: bf.bootstrap_fit(graph, X, n_bootstrap=50, rng=1, executor=e),
         "chains": lambda e: bf.structure_mcmc(X, steps=400, rng=1, executor=e),

@@ -1,4 +1,4 @@
-"""Random numbers, threads, time and progress: the same rules wherever work is done."""
+"""Random numbers, threads, time limits and progress of all computations."""
 
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""Every function that takes data takes moments in their place, whatever they were made of."""
+"""Every function that takes data also takes moments of any kind."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""What every result offers: a short repr, a text, HTML, JSON, read-only arrays, labeled access."""
+"""Every result has a short repr, text, HTML, JSON, read-only arrays and access by name."""
 
 import copy
 import json
@@ -166,14 +166,14 @@ class Balance(HTMLParser):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_html_shows_names_and_does_not_obey_them(name):
+def test_html_escapes_names(name):
     page = Balance()
     page.feed(SMALL[name]._repr_html_())
     assert page.open == []
     assert "b" not in page.seen
 
 
-def test_pictures_of_large_graphs_wait_to_be_asked_for():
+def test_large_graphs_have_no_picture():
     many = bf.MixedGraph([f"v{k}" for k in range(MOST_NODES + 1)])
     assert "<svg" in SMALL["EquivalenceClass"]._repr_html_()
     assert "<svg" in bf.equivalence_class(many.subgraph(many.nodes[1:]))._repr_html_()
@@ -272,10 +272,10 @@ def test_the_effect_of_a_chain():
 def test_edges_by_name():
     fit = SMALL["Fit"]
     i, j = GRAPH.nodes.index(Z), GRAPH.nodes.index(Y)
-    for said in ((Y, "->", Z), (Z, "<-", Y), ("y -> z",), ("z <- y",)):
-        assert fit.edge(*said).estimate == fit.B[i, j]
-    for said in ((W, "<->", Y), (Y, "<->", W), ("y <-> w",)):
-        assert fit.edge(*said).estimate == fit.Omega[j, GRAPH.nodes.index(W)]
+    for edge in ((Y, "->", Z), (Z, "<-", Y), ("y -> z",), ("z <- y",)):
+        assert fit.edge(*edge).estimate == fit.B[i, j]
+    for edge in ((W, "<->", Y), (Y, "<->", W), ("y <-> w",)):
+        assert fit.edge(*edge).estimate == fit.Omega[j, GRAPH.nodes.index(W)]
     with pytest.raises(bf.errors.GraphError, match="no edge z -> y: this pair has y -> z"):
         fit.edge(Z, "->", Y)
     with pytest.raises(bf.errors.GraphError, match="no edge z -> w: this pair has no edge"):

@@ -1,4 +1,4 @@
-"""Public functions show themselves: every option is a keyword with a default, and is described."""
+"""Every option of a public function is a keyword with a default and a description."""
 
 import inspect
 import re

@@ -1,7 +1,7 @@
-"""Ctrl-C and time limits: obeyed within a fraction of a second, whatever is under way.
+"""Ctrl-C and time limits end every computation within a fraction of a second.
 
-Goal: 0.3 s. The bound below adds what a busy machine may take away from a test. A thread raises
-SIGINT a moment after the call has begun; what the call would take without it is many seconds.
+The goal is 0.3 s; the bound below is larger because machines may be busy. A thread raises SIGINT
+shortly after the call; without it, each call takes many seconds.
 """
 
 import time
@@ -95,10 +95,7 @@ LONG_CALLS = {
         bf.empirical_class, clique(8), cov=correlated(8), n=500, epsilon=9.0
     ),
     "effect_bounds": lambda: partial(
-        bf.effect_bounds,
-        bf.equivalence_class(clique(7), limit=100_000),
-        cov=correlated(7),
-        n=500,
+        bf.effect_bounds, bf.equivalence_class(clique(7), limit=100_000), cov=correlated(7), n=500
     ),
     "averaged_effects": lambda: (
         lambda: [

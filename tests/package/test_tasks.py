@@ -1,4 +1,4 @@
-"""Work handed to executors: the same result whoever does it, lost workers, nothing lost."""
+"""Tasks on executors: the same result for all workers, and after the loss of workers."""
 
 import os
 import signal

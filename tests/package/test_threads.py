@@ -1,4 +1,4 @@
-"""When the system refuses threads: the work goes on, or an error of the package says why.
+"""If the system refuses threads, computations continue or raise an error of the package.
 
 A process gets no thread when there is no room for its stack. The tests below start Python with a
 huge default stack and then limit its memory, which works for every user, unlike a limit on
@@ -40,7 +40,7 @@ score = bf.greedy_search(**SEARCH, n_jobs=1).score
 
 
 def run_with_room_for(threads, body, stack_mb=2_000):
-    """Run `body` in a Python that can start so many threads; return what it prints."""
+    """Run `body` in a process that can start this many threads; return its output."""
     script = (
         PREPARE.replace("{stack}", str(stack_mb))
         + f"leave_room_for({threads})\n"

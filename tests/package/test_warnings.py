@@ -1,4 +1,4 @@
-"""A warning points at the line of the user that led to it, however deep in the package it arose."""
+"""A warning points at the line of the caller outside the package."""
 
 import warnings
 

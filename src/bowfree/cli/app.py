@@ -24,9 +24,7 @@ from bowfree.cli.work import Work
     help="Weight of log n for each node and edge in the score; 0.5 is the usual BIC.",
 )
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    help="Port of the page. [default: any free port]",
+    "--port", type=click.IntRange(0, 65535), help="Port of the page. [default: any free port]"
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")
 def app(penalty: float, port: int | None, no_browser: bool, **given: Any) -> None:

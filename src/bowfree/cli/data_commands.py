@@ -12,14 +12,7 @@ from click.core import ParameterSource
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
-from bowfree.cli.terminal import (
-    echo,
-    naming,
-    print_json,
-    say,
-    show,
-    show_or_json,
-)
+from bowfree.cli.terminal import echo, naming, print_json, say, show, show_or_json
 from bowfree.cli.work import Work
 from bowfree.equivalence.targets import target_set
 from bowfree.errors import DataWarning

@@ -52,7 +52,7 @@ class NumberOrWord(click.FloatRange):
 class NewPath(click.Path):
     """A file or folder that does not exist yet: results are never overwritten.
 
-    Folders on the way to it are created.
+    Its parent folders are created.
     """
 
     def __init__(self) -> None:
