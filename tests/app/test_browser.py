@@ -256,7 +256,8 @@ def test_find_a_graph_and_walk_through_its_class(tab):
         tab.until("document.querySelectorAll('.current .edge').length === 6")
         best = bf.greedy_search(DATA, rng=0)  # as `bowfree learn`
         assert server.session.fit.score == pytest.approx(best.score, rel=1e-12)
-        text = tab.text(".verdict")
+        tab.until(tab.one(".found"))
+        text = tab.text(".found")
         assert f"{best.confidence.at_best} of {best.confidence.runs}" in text
         tab.open_panel("class")
         tab.until(tab.one("[data-field=member]"))

@@ -177,6 +177,7 @@ class BackgroundJobs:
         self._job: Job | None = None
         self._n_jobs = 0
         self._result: SearchResult | None = None
+        self._search_text = ""  # the result in a line
         self.candidates: list[tuple[ScoredGraph, int]] = []
         self.last_search: tuple[Mapping[str, Any], Drawing] | None = None  # options, and the start
         self.shares: View | None = None
@@ -293,9 +294,10 @@ class BackgroundJobs:
             self._result, self.candidates = result, _one_per_score(result)
             self.last_search = all_options, drawing
             best = f"best score {result.score:.4f}, {count(len(result.best_graphs), 'graph')}"
+            self._search_text = "; ".join([best, *str(result.confidence).splitlines()])
             if not result.complete:
-                return f"ended early: {best}; a longer search may find better graphs"
-            return "; ".join([best, *str(result.confidence).splitlines()])
+                self._search_text = f"ended early: {best}; a longer search may find better graphs"
+            return self._search_text
 
         def then() -> None:
             complete = self._result is not None and self._result.complete
@@ -310,6 +312,7 @@ class BackgroundJobs:
         if self._result is None:
             return None
         return {
+            "text": self._search_text,
             "complete": self._result.complete,
             "seconds": self._result.seconds,
             "warnings": search_warnings(self._result),

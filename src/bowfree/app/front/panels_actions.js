@@ -68,13 +68,14 @@ function searchPanel(bench) {
     ),
   ];
   if (busy) parts.push(jobs.progress());
-  if (jobs.ended)
+  if (jobs.ended && (jobs.ended.job !== "search" || jobs.ended.failed || !candidates))
     parts.push(
       make("p", { class: jobs.ended.failed ? "problem" : "verdict" }, jobs.ended.text),
     );
   if (candidates) {
     parts.push(
       make("h2", {}, "Graphs found, best first"),
+      make("p", { class: "verdict found" }, candidates.text),
       make(
         "div",
         { class: "actions" },
