@@ -27,8 +27,9 @@ _GAP = 84.0  # between boxes of a row, for a label
 _ROW_HEIGHT = HEIGHT + 62.0
 _MARGIN = 38.0  # between the border of a band and its boxes
 
-_MAX_LABELED = 60  # edges with labels that avoid each other
-_LABELS = {"spot": (34.0, 14.0), "wide": (86.0, 27.0)}  # sizes: a number, a number and an interval
+# Sizes of labels, a number or a number and an interval, and up to how many edges they avoid each
+# other: more would slow down every edit.
+_LABELS = {"spot": ((34.0, 14.0), 45), "wide": ((86.0, 27.0), 20)}
 
 Pair = tuple[float, float]
 
@@ -89,8 +90,8 @@ class Positions:
             for curve in curves
             for a, mark, b in [curve.edge]
         }
-        if len(curves) <= _MAX_LABELED:
-            for name, size in _LABELS.items():
+        for name, (size, most) in _LABELS.items():
+            if len(curves) <= most:
                 spots = place_labels(curves, self._layout, np.tile(size, (len(curves), 1)))
                 for view, spot in zip(found.values(), np.round(spots, 1).tolist(), strict=True):
                     view[name] = spot

@@ -58,7 +58,7 @@ def fit_view(fit: Fit) -> tuple[View, list[View]]:
     test = fit.valid_test
     view.update({name: getattr(test, name) for name in ("chi2", "df", "p_value", "rmsea", "cfi")})
     view["test"] = test.name
-    view["residuals"] = np.round(fit.residual_correlations(), 3)
+    residuals = np.round(fit.residual_correlations(), 3)
     view["warnings"] = fit_warnings(fit, estimates)
     by_edge = estimates_by_edge(estimates)
     edges = []
@@ -68,7 +68,9 @@ def fit_view(fit: Fit) -> tuple[View, list[View]]:
         edges.append(
             {"estimate": row.estimate, "se": row.se, **interval, "standardized": row.std_all}
         )
-    return to_plain(view), to_plain(edges)
+    # Directly: `to_plain` would take most of the time of an edit of a large graph.
+    finite = np.where(np.isfinite(residuals), residuals, None).tolist()
+    return to_plain(view) | {"residuals": finite}, to_plain(edges)
 
 
 def changes_view(changes: EdgeChanges) -> list[View]:

@@ -26,7 +26,7 @@ function labelParts(view) {
     const [a, mark, b] = edge,
       found = view.curves[edge.join()];
     const still = found && !view.moved.has(a) && !view.moved.has(b);
-    const spot = (still && found[more ? "wide" : "spot"]) || at(points, 0.5);
+    const spot = (still && (found[more ? "wide" : "spot"] || found.spot)) || at(points, 0.5);
     const half = { x: -size[0] / 2, y: -size[1] / 2 };
     return [
       make(
