@@ -181,6 +181,22 @@ def test_missing_values(name, options):
     assert fit.loglik == near(case[name]["measures"]["logl"])
 
 
+@needs_rows
+def test_clusters():
+    case = CASES["r12"]
+    header, *rows = csv.reader((TABLES / "twolevel.csv").read_text().splitlines())
+    labels = [row[header.index("cluster")] for row in rows]
+    answer = case["cluster"]
+    for data, clusters in (
+        (complete(case), labels),
+        (complete(case) | {"school": np.array(labels, dtype=float)}, "school"),
+    ):
+        fit = bf.fit(model_of(case), data, clusters=clusters, fixed_x=True)
+        # lavaan has a mean structure here, so that SRMR includes means.
+        check_measures(fit, {k: v for k, v in answer["measures"].items() if k != "srmr"})
+        check_estimates(fit, answer["estimates"])
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_modification_indices(case):
     ours = {}

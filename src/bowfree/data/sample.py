@@ -78,6 +78,7 @@ class CompleteRows(Sample):
 
     deviations: Floats  # values minus the (weighted) mean of their column
     weights: Floats | None = None  # sampling weights with mean one
+    clusters: Indices | None = None  # number of the cluster of each row; rows may be dependent
 
     @classmethod
     def of(cls, X: Floats, weights: Floats | None = None) -> tuple[CompleteRows, Floats]:
@@ -103,7 +104,7 @@ class CompleteRows(Sample):
 
     @property
     def plain(self) -> bool:
-        return self.weights is None
+        return self.weights is None and self.clusters is None
 
     def covariance(self) -> Floats:
         """Return the covariance matrix with divisor n."""
@@ -127,6 +128,7 @@ class CompleteRows(Sample):
         slopes = np.linalg.solve(S[np.ix_(given, given)], S[given])
         s = (S - slopes.T @ S[given])[i, j]
         total = np.zeros((len(i), len(i)))
+        sums = np.zeros((0 if self.clusters is None else self.clusters.max() + 1, len(i)))
         for chunk in chunks(self.n_rows):
             X = self.deviations[chunk]
             products = X[:, i] * X[:, j] - s
@@ -135,8 +137,23 @@ class CompleteRows(Sample):
                 products -= predicted[:, i] * predicted[:, j]
             if self.weights is not None:
                 products *= self.weights[chunk, None]
-            total += cross_products(products, products)
-        return total / self.n_rows
+            if self.clusters is None:
+                total += cross_products(products, products)
+            else:
+                np.add.at(sums, self.clusters[chunk], products)
+        return total / self.n_rows if self.clusters is None else self._between(sums)
+
+    def mean_gamma(self) -> Floats:
+        """Return the asymptotic covariance matrix of the mean, given the clusters."""
+        assert self.clusters is not None
+        sums = np.zeros((self.clusters.max() + 1, self.deviations.shape[1]))
+        weight = 1.0 if self.weights is None else self.weights[:, None]
+        np.add.at(sums, self.clusters, self.deviations * weight)
+        return self._between(sums)
+
+    def _between(self, sums: Floats) -> Floats:
+        """Return the covariance matrix of the sums over clusters, per row of the data."""
+        return cross_products(sums, sums) / self.n_rows * (len(sums) / (len(sums) - 1))
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, CompleteRows]:
         return taken, replace(self, deviations=self.deviations[:, list(order)])
@@ -148,7 +165,8 @@ class CompleteRows(Sample):
         return drawn.covariance(), drawn
 
     def describe(self) -> str:
-        return f"{self.n_rows} {'' if self.weights is None else 'weighted '}observations"
+        groups = "" if self.clusters is None else f" in {self.clusters.max() + 1} clusters"
+        return f"{self.n_rows} {'' if self.weights is None else 'weighted '}observations{groups}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,6 +22,7 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import CompleteRows
 from bowfree.errors import BowfreeError, DataError, FitWarning, LearnedGraphWarning, warn
 from bowfree.graph.encodings import members
 from bowfree.graph.graph_like import GraphLike
@@ -51,6 +52,7 @@ from bowfree.parameters import (
     TestKind,
     public,
 )
+from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, check_count, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
@@ -85,6 +87,7 @@ def fit(
     n_starts: int | None = None,
     se: StandardErrorKind | None = None,
     test: TestKind | None = None,
+    clusters: Any = None,
     baseline: Baseline = "exogenous",
     fixed_x: bool = False,
     n_bootstrap: int = 1000,
@@ -146,11 +149,13 @@ def fit(
         bows=method == "newton",
     )
     check_choice("baseline", baseline, get_args(Baseline))
-    if fixed_x and not (moments.plain and not isinstance(moments, JointMoments)):
+    if fixed_x and (isinstance(moments, JointMoments) or not moments.plain):
         raise DataError(
             "fixed_x=True requires one table of complete rows without weights, or a covariance "
             "matrix; omit it"
         )
+    if clusters is not None:
+        moments = _with_clusters(moments, context.moments if data is None else data, clusters)
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
     generator = None if rng is None else random_generator(rng)  # for the starts and the resamples
     look = n_starts is None
@@ -193,6 +198,35 @@ def _warn_if_weak(fit: Fit) -> None:
                 "unreliable",
                 FitWarning,
             )
+
+
+def _with_clusters(moments: Moments, data: Any, clusters: Any) -> Moments:
+    """Return the moments with the clusters of their rows."""
+    rows = moments.sample
+    if not isinstance(rows, CompleteRows):
+        raise DataError(
+            "clusters require one table of complete rows: omit them, or drop rows with missing values"
+        )
+    if isinstance(clusters, str):
+        try:
+            clusters = data[clusters]
+        except (KeyError, TypeError, IndexError, ValueError, AttributeError):
+            raise DataError(f"data have no column {short_repr(clusters)} of clusters") from None
+    labels = np.asarray(clusters)
+    if labels.shape != (rows.n_rows,):
+        raise DataError(
+            f"clusters has shape {labels.shape}: must be one label for each of the {rows.n_rows} "
+            "complete rows"
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DataError("clusters has missing labels: drop these rows, or give each its own label")
+    found, codes = np.unique(labels.astype(str), return_inverse=True)
+    if len(found) < 2:
+        raise DataError("clusters has one label only: at least two clusters are needed")
+    sample = replace(rows, clusters=codes)
+    return Moments._unchecked(
+        moments.names, moments.S, moments.n, moments.mean, sample, moments.notes
+    )
 
 
 def fit_quietly(graph: GraphLike, data: Any = None, *, penalty: Penalty | None = None) -> Fit:
@@ -251,11 +285,12 @@ def choose_inference(
             "test='satorra-bentler' is for estimates from a covariance matrix; with "
             "missing='fiml' use test='yuan-bentler', or choose missing='two-stage'"
         )
-    normal = full_information or moments.plain
-    return (
-        se if se is not None else "standard" if normal else "robust",
-        test if test is not None else "standard" if normal else "satorra-bentler",
-    )
+    kinds: tuple[StandardErrorKind, TestKind] = ("robust", "satorra-bentler")
+    if full_information or moments.plain:
+        kinds = ("standard", "standard")
+    elif isinstance(moments.sample, CompleteRows) and moments.sample.clusters is not None:
+        kinds = ("robust-huber-white", "yuan-bentler")  # as in lavaan
+    return se or kinds[0], test or kinds[1]
 
 
 def fit_cells(start: Fit) -> Fit:

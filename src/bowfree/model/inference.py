@@ -227,6 +227,7 @@ class Sandwich:
     Gamma: Floats
     parameters: tuple[Parameter, ...]
     weight_at: Floats
+    mean_Gamma: Floats | None = None  # of the mean, if it is not S
 
     @cached_property
     def _Delta(self) -> Floats:
@@ -265,6 +266,10 @@ class Sandwich:
         if test == "satorra-bentler":
             return float(np.sum(self._V * self.Gamma) - np.sum(self._bread("expected") * meat))
         saturated = np.sum(normal_weight(self.S) * self.Gamma)
+        if self.mean_Gamma is not None:
+            # Free means: their traces cancel for independent rows, but not for clusters.
+            W = np.linalg.inv(self.S) - np.linalg.inv(self.weight_at)
+            saturated += np.sum(W * self.mean_Gamma)
         return float(saturated - np.sum(self._bread("observed") * meat))
 
 
@@ -340,7 +345,10 @@ class MomentVariation:
             assert isinstance(rows, CompleteRows)
             Gamma = rows.gamma(self.fixed)
         two_stage = isinstance(rows, IncompleteRows)
-        return Sandwich(B, Omega, S, Gamma, parameters, S if two_stage else Sigma)
+        means = None
+        if isinstance(rows, CompleteRows) and rows.clusters is not None:
+            means = rows.mean_gamma()
+        return Sandwich(B, Omega, S, Gamma, parameters, S if two_stage else Sigma, means)
 
     def misfit(self) -> tuple[float, float]:
         """Return the discrepancies of Sigma and of the baseline model from S."""

@@ -362,11 +362,18 @@ def resample_fit(
 
 
 def take_rows(moments: Moments, choose: Callable[[int], npt.NDArray[np.int_]]) -> Moments:
-    """Return the moments of some rows; `choose` returns their numbers, in each condition."""
+    """Return the moments of some rows, or of whole clusters; `choose` returns their numbers."""
     if isinstance(moments, JointMoments):
         return moments._of_rows([choose(round(condition.n)) for condition in moments.conditions])
     assert moments.sample is not None
-    S, rows = moments.sample.redrawn(choose(moments.sample.n_rows))
+    clusters = getattr(moments.sample, "clusters", None)
+    if clusters is None:
+        chosen = choose(moments.sample.n_rows)
+    else:
+        order = np.argsort(clusters, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(clusters))[:-1])
+        chosen = np.concatenate([members[k] for k in choose(len(members))])
+    S, rows = moments.sample.redrawn(chosen)
     return Moments._unchecked(moments.names, S, float(rows.n_rows), None, rows)
 
 
@@ -386,7 +393,8 @@ def refit(fit: Fit, moments: Moments, seconds: float | None = None) -> Fit | Non
 
 def _jackknife(fit: Fit) -> Floats:
     """Return the parameters without one group of rows each; up to 500 rows are left out singly."""
-    groups = min(round(fit.n), _JACKKNIFE_GROUPS)
+    clusters = getattr(fit.moments.sample, "clusters", None)
+    groups = min(round(fit.n) if clusters is None else clusters.max() + 1, _JACKKNIFE_GROUPS)
 
     def without(k: int) -> Fit | None:
         return refit(
