@@ -126,7 +126,7 @@ def unit(data):
 
 ROBUST = {"se": "robust-huber-white"}
 ALL_ORDINAL = {"ordinal": list("abcde")}
-# What is done to the data, the true model, the remedy, and what one might do instead.
+# The change of the data, the true model, the remedy, and the alternatives.
 SCENARIOS = {
     "20 % of cells missing by chance": (
         missing_at_chance,

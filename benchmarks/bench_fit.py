@@ -117,7 +117,7 @@ def run_semopy(cases):
         for i, j in zip(*np.triu_indices(len(S)), strict=True):
             free = "" if i == j or U[i, j] else "0*"
             lines.append(f"{names[i]} ~~ {free}{names[j]}")
-        # Without mimic_lavaan a covariance with a sink is no error covariance: another model.
+        # Without mimic_lavaan a covariance with a sink is not an error covariance, which is another model.
         model = semopy.Model("\n".join(lines), mimic_lavaan=True)
         frame = pd.DataFrame(S, index=names, columns=names)
 

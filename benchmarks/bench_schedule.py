@@ -25,7 +25,7 @@ SLOW_SHARE, SLOWNESS, LOSS, TRAVEL = 0.05, 4.0, 0.01, 0.01
 
 
 def schedule(seconds: np.ndarray, workers: int, rng: np.random.Generator, disturbed: bool) -> float:
-    """Return when the last of independent pieces is done."""
+    """Return when the last of independent tasks is done."""
     pace = (
         np.where(rng.random(workers) < SLOW_SHARE, SLOWNESS, 1.0) if disturbed else np.ones(workers)
     )
@@ -60,7 +60,7 @@ def data(d: int, seed: int) -> np.ndarray:
 
 
 def measure(d: int) -> dict[str, list[np.ndarray]]:
-    """Return the times of the pieces: rounds of a search, and a bootstrap of 1,000 resamples."""
+    """Return the times of the tasks: rounds of a search, and a bootstrap of 1,000 resamples."""
     X = data(d, d)
     result = bf.greedy_search(X, rng=0)
     times = np.array([run.seconds for run in result.runs])
@@ -80,7 +80,7 @@ def measure(d: int) -> dict[str, list[np.ndarray]]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    columns = ["d", "work", "pieces", "CPU s", "disturbed", *(f"{w:,}" for w in WORKERS[1:])]
+    columns = ["d", "work", "tasks", "CPU s", "disturbed", *(f"{w:,}" for w in WORKERS[1:])]
     print(f"| {' | '.join(columns)} |")
     print("|---" * len(columns) + "|")
     for d in (15, 30):
@@ -90,10 +90,10 @@ def main() -> None:
                 for workers in WORKERS:
                     rng = np.random.default_rng(1)
                     ends.append(sum(schedule(r, workers, rng, disturbed) for r in rounds))
-                pieces, total = sum(map(len, rounds)), sum(float(r.sum()) for r in rounds)
+                tasks, total = sum(map(len, rounds)), sum(float(r.sum()) for r in rounds)
                 ratios = " | ".join(f"{total / end:.1f}x" for end in ends[1:])
                 print(
-                    f"| {d} | {what} | {pieces:,} | {total:.1f} | {'yes' if disturbed else 'no'} "
+                    f"| {d} | {what} | {tasks:,} | {total:.1f} | {'yes' if disturbed else 'no'} "
                     f"| {ratios} |"
                 )
 

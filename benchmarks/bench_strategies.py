@@ -48,10 +48,10 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "uniform + plateau": {"strategy": "restart", "plateau": 40},
     "uniform (the paper)": {"strategy": "restart"},
 }
-# The mixture of first runs is no option of the search: every so many-th run is a sparse one.
+# The mixture of first runs is not an option of the search: every k-th run is a sparse one.
 SPARSE_SHARES = {"DAG-first only": MANY + 1, "sparse only": 1}
 
-# Okabe and Ito's colors: told apart with any kind of color vision.
+# Okabe and Ito's colors, which can be distinguished with any kind of color vision.
 COLOURS = {
     "default": "#000000",
     "DAG-first and sparse": "#0072b2",

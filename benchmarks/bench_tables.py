@@ -70,7 +70,7 @@ def reading(rows: int, repeat: int) -> None:
             {"quote_style": "non_numeric"},
             {},
         ),
-        # The first line has no name for the column of row names, which polars has to be told.
+        # The first line has no name for the column of row names, which polars must know.
         "R's write.table": (
             frame.select(labels, pl.all()),
             {"quote_style": "non_numeric", "separator": " "},

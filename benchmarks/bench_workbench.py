@@ -95,7 +95,7 @@ def by_server(session, d, count):
 
 
 def check(session, state):
-    """Assert that what was told is what the package says."""
+    """Assert that the answers of the workbench are those of the package."""
     graph = session.drawing.graph
     assert state["fit"]["score"] == bf.fit(graph, session.moments, n_starts=1).score
     analyses = {m["kind"]: m for m in session.answer({"do": "hello"})["hello"]["analyses"]}

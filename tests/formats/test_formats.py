@@ -130,7 +130,7 @@ def test_dagitty_positions():
     assert formats.dagitty_positions(text) == {"x": (0.1, -2.0), "w": (1e-9, 3.0)}
 
 
-# What the format's own documentation allows beyond what we write ourselves.
+# Forms that the documentation of a format allows and we do not write.
 VARIANTS = {
     "tetrad older separator, remarks, attributes": (
         "tetrad",

