@@ -207,7 +207,7 @@ class ExactSearch {
                 const bool within = std::popcount(parents) <= most;
                 if ((!within && largest_ == 1) || (must_be_parents_[v] & ~parents)) return;
                 stop_.check();
-                double value;
+                double value = 0.0;
                 if (observational) {
                     value = loglik(v, parents);
                 } else {
@@ -291,7 +291,7 @@ class ExactSearch {
 
     // --- districts ---
 
-    void write(const Candidate& candidate, Graph& graph) const {
+    static void write(const Candidate& candidate, Graph& graph) {
         int k = 0;
         each(candidate.members, [&](int v) {
             graph.parents(v)[0] = candidate.parents[k];
@@ -313,7 +313,7 @@ class ExactSearch {
         return found;
     }
 
-    int count_edges_of(const Candidate& candidate) const {
+    static int count_edges_of(const Candidate& candidate) {
         int heads = 0, arrows = 0;
         for (int k = 0; k < candidate.size(); ++k) {
             arrows += std::popcount(candidate.parents[k]);
@@ -519,8 +519,8 @@ class ExactSearch {
             arrows += std::popcount(parents_of(v));
             heads += std::popcount(spouses_of(v) & others);
         });
-        return loglik_bound(others, true) - least_sum(share_, others) -
-               cost_ * (arrows + heads / 2 + count_components(others));
+        const int n_edges = arrows + heads / 2 + count_components(others);
+        return loglik_bound(others, true) - least_sum(share_, others) - cost_ * n_edges;
     }
 
     /// Bounds of all cells, from the other members alone.
@@ -582,8 +582,8 @@ class ExactSearch {
             if (closed.empty()) break;
             // Those with the best bounds first, then bound again.
             const auto excess = [&](const Cell* cell) { return cell->bound - needed(*cell); };
-            std::sort(closed.begin(), closed.end(),
-                      [&](const Cell* a, const Cell* b) { return excess(a) > excess(b); });
+            std::ranges::sort(closed,
+                              [&](const Cell* a, const Cell* b) { return excess(a) > excess(b); });
             closed.resize((closed.size() + 15) / 16);
             for (Cell* cell : closed) {
                 ++found_.cells;
@@ -709,7 +709,7 @@ class ExactSearch {
     std::vector<Candidate> undominated() const {
         std::vector<Candidate> candidates, found;
         for (const Kept& entry : kept_) candidates.push_back(entry.candidate);
-        std::sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+        std::ranges::sort(candidates, [&](const auto& a, const auto& b) {
             return std::tie(a.members, b.value, a.parents, a.spouses) <
                    std::tie(b.members, a.value, b.parents, b.spouses);
         });

@@ -242,7 +242,7 @@ void StructureChains::begin_segment(const Stop& stop) {
 void StructureChains::set_list(std::vector<Scored> list) {
     // Equivalent graphs have the same score up to rounding errors, which must not decide where a
     // jump leads: sort by key, not by weight.
-    std::sort(list.begin(), list.end(), [](const Scored& a, const Scored& b) {
+    std::ranges::sort(list, [](const Scored& a, const Scored& b) {
         return graph_key(a.graph) < graph_key(b.graph);
     });
     list_ = std::move(list);
@@ -253,8 +253,7 @@ void StructureChains::set_list(std::vector<Scored> list) {
         weights.push_back(posterior_(scored.score, count_edges(scored.graph)));
         in_list_.insert(graph_key(scored.graph));
     }
-    const double largest =
-        weights.empty() ? 0.0 : *std::max_element(weights.begin(), weights.end());
+    const double largest = weights.empty() ? 0.0 : std::ranges::max(weights);
     double total = 0.0;
     for (const double weight : weights) cumulated_.push_back(total += std::exp(weight - largest));
 }
