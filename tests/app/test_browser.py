@@ -216,6 +216,16 @@ def test_zoom_is_kept_when_a_variable_is_moved(tab):
         server.session.answer({"do": "position", "node": 5, "x": 90, "y": 40})
         tab.until("document.querySelectorAll('.box')[5].getAttribute('transform').includes('90.0')")
         assert tab.evaluate(width) == pytest.approx(before)
+        assert tab.evaluate(LOOSE) == 0
+        server.session.answer({"do": "arrange", "how": "circle"})
+        tab.until(
+            "!document.querySelectorAll('.box')[5].getAttribute('transform').includes('90.0')"
+        )
+        server.session.answer({"do": "effect", "of": 0, "on": 1})
+        server.session.wait()
+        assert tab.evaluate(LOOSE) == 0
+        tab.press_button("+")
+        before = tab.evaluate(width)
         # The status line is above the fold; the wheel zooms at the pointer.
         assert (
             tab.evaluate("document.querySelector('.status').getBoundingClientRect().bottom") < 800
@@ -247,6 +257,16 @@ def test_suggestions_are_taken_by_a_click(tab):
         tab.until(f"{tab.one('.warning-line')}.innerText.includes('warning')")
 
 
+LOOSE = """[...document.querySelectorAll('.current .edge')].filter((edge) => {
+  const line = edge.querySelector('.line'), m = line.getScreenCTM();
+  const ends = [0, line.getTotalLength()].map((s) => line.getPointAtLength(s).matrixTransform(m));
+  return edge.dataset.pair.split(',').some((v) => {
+    const r = document.querySelectorAll('.current .box rect')[v].getBoundingClientRect();
+    return !ends.some((p) => p.x > r.left - 16 && p.x < r.right + 16 && p.y > r.top - 16
+      && p.y < r.bottom + 16); });
+}).length"""
+
+
 @pytest.mark.usefixtures("clean")
 def test_find_a_graph_and_walk_through_its_class(tab):
     with serving(session_of()) as server:
@@ -256,6 +276,9 @@ def test_find_a_graph_and_walk_through_its_class(tab):
         tab.until("document.querySelectorAll('.current .edge').length === 6")
         best = bf.greedy_search(DATA, rng=0)  # as `bowfree learn`
         assert server.session.fit.score == pytest.approx(best.score, rel=1e-12)
+        # All edges start at their boxes, also after the new arrangement and later messages.
+        tab.until("document.querySelector('.weight')?.textContent.includes('%')")
+        assert tab.evaluate(LOOSE) == 0
         tab.until(tab.one(".found"))
         text = tab.text(".found")
         assert f"{best.confidence.at_best} of {best.confidence.runs}" in text

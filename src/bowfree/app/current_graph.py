@@ -167,6 +167,7 @@ class CurrentGraph:
             "version": number,
             "graph": graph_view(drawing.graph),
             "knowledge": knowledge_view(drawing.knowledge, self._names),
+            "moves": self._positions.moves,
             "curves": self._positions.draw(drawing.graph.edges, drawing.knowledge.forbidden),
             "chosen_on_data": any(
                 old.graph in self.chosen_on_data for old in (drawing, *(d for _, d in self._past))
@@ -213,7 +214,7 @@ class CurrentGraph:
             changes = changes_view(found)
             new = [(c.a, c.after, c.b) for c in found if not c.before][: len(changes)]
             edges = [(b, "->", a) if mark == "<-" else (a, mark, b) for a, mark, b in new]
-            return {"changes": changes, "curves": self._positions.draw_others(edges)}
+            return {"changes": changes, "curves": self._positions.suggest(edges)}
 
         self._send("changes", version, find)
 

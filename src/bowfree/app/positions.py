@@ -57,9 +57,10 @@ class Positions:
     ) -> None:
         self.current = current
         self._names = names
-        self._moves = 0
+        self.moves = 0  # their number
         self._broadcast = broadcast
         self._edges: list[Edge] = []
+        self._suggested: list[Edge] = []
         self._curves: dict[Edge, Curve] = {}  # of the edges when they were drawn last
 
     def draw(self, edges: Sequence[Edge], forbidden: Sequence[Edge]) -> dict[str, Any]:
@@ -72,6 +73,11 @@ class Positions:
     def draw_others(self, edges: Sequence[Edge]) -> dict[str, Any]:
         """Return the curves of edges of another graph; those of the current graph are the same."""
         return self._view(self._route(edges))
+
+    def suggest(self, edges: Sequence[Edge]) -> dict[str, Any]:
+        """Return the curves of suggested edges, which are part of later views."""
+        self._suggested = list(edges)
+        return self.draw_others(edges)
 
     def _route(self, edges: Sequence[Edge]) -> list[Curve]:
         return route_edges(self._names, edges, self._layout, self._curves)
@@ -99,7 +105,7 @@ class Positions:
 
     def set(self, arrangement: Arrangement) -> None:
         """Change the arrangement and send it to all pages."""
-        self.current, self._moves = arrangement, self._moves + 1
+        self.current, self.moves = arrangement, self.moves + 1
         self._broadcast({"kind": "positions", "positions": self.view()})
 
     def move(self, node: int, center: Pair) -> None:
@@ -111,10 +117,10 @@ class Positions:
     def view(self) -> dict[str, Any]:
         """Return the arrangement for the page."""
         return {
-            "moves": self._moves,
+            "moves": self.moves,
             "centers": [list(center) for center in self.current.centers],
             "bands": [list(band) for band in self.current.bands],
-            "curves": self._view(self._route(self._edges)),
+            "curves": self.draw_others(self._suggested) | self._view(self._route(self._edges)),
         }
 
 

@@ -69,8 +69,9 @@ def fit_view(fit: Fit) -> tuple[View, list[View]]:
             {"estimate": row.estimate, "se": row.se, **interval, "standardized": row.std_all}
         )
     # Directly: `to_plain` would take most of the time of an edit of a large graph.
-    finite = np.where(np.isfinite(residuals), residuals, None).tolist()
-    return to_plain(view) | {"residuals": finite}, to_plain(edges)
+    finite = residuals.astype(object)
+    finite[~np.isfinite(residuals)] = None
+    return to_plain(view) | {"residuals": finite.tolist()}, to_plain(edges)
 
 
 def changes_view(changes: EdgeChanges) -> list[View]:

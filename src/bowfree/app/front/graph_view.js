@@ -118,7 +118,7 @@ class GraphView {
   // graph.
   setGraph(edges, details) {
     Object.assign(this, { edges, knowledge: details.knowledge, details });
-    Object.assign(this.curves, details.curves);
+    this.curves = details.curves || this.curves;
     this.drawAll();
   }
 

@@ -163,6 +163,10 @@ class Workbench {
   setState(state, quiet = false) {
     if (state.version < this.version) return;
     const isNew = state.version > this.version;
+    // Curves belong to positions: those of the same version may have been replaced meanwhile, and
+    // those for other positions do not fit.
+    if (!isNew) state = { ...state, curves: this.state.curves };
+    else if (state.moves !== this.moves) state = { ...state, curves: {} };
     this.state = state;
     this.version = state.version;
     if (isNew) Object.assign(this, { analyses: {}, member: null, implications: null });
@@ -190,6 +194,8 @@ class Workbench {
   setPositions(positions) {
     if (positions.moves <= this.moves || this.canvas.dragged) return;
     this.moves = positions.moves;
+    this.state = { ...this.state, curves: positions.curves };
+    if (this.analyses.changes) this.analyses.changes.curves = {};
     this.canvas.setPositions(positions);
     if (this.comparison.view) {
       this.comparison.view.setPositions({ ...positions, curves: {} });
