@@ -116,7 +116,11 @@ def test_convert_reads_standard_input():
         ),
         (["fit", "DATA", "--graph", "sun ->"], 1, "line 1, column 7"),
         (["fit", "DATA", "--graph", "sun -> leafs"], 1, "did you mean 'leaves'"),
-        (["fit", "DATA", "--graph", "sun -> leaves, sun <-> leaves"], 1, "bow at (sun, leaves)"),
+        (
+            ["fit", "DATA", "--graph", "sun -> leaves, sun <-> leaves"],
+            1,
+            "has both sun -> leaves and sun <-> leaves",
+        ),
         (["convert", "-", "--from", "ggm", "--to", "dot"], 1, "empty"),
     ],
 )

@@ -142,8 +142,6 @@ def test_bootstrap(plants):
     expected = bf.bootstrap(data, n_resamples=40, restarts=1, rng=3)
     assert json.loads(found) == expected.to_dict()
     assert str(expected) in run("bootstrap", plants, "--resamples", 40, *short).stdout
-    usual = str(bf.bootstrap(data, n_resamples=40, rng=0))
-    assert usual in run("bootstrap", plants, "--resamples", 40, "--jobs", 2).stdout
 
 
 @pytest.mark.parametrize("more", [(), ("--max-false", 1)])

@@ -132,7 +132,7 @@ def test_text_of_many_variables_can_be_read(wide):
             continue
         lines = str(result).splitlines()
         # A fit has three tables and a page of numbers above them.
-        assert len(lines) <= (200 if name in ("Fit", "JointFit") else MOST_ROWS + 6), name
+        assert len(lines) <= (200 if name in ("Fit", "JointFit") else MOST_ROWS + 7), name
         assert max(map(len, lines)) < 700, name
 
 
