@@ -299,9 +299,9 @@ def with_column(values, name="b"):
 
 half = np.arange(len(X)) % 2 == 0
 BAD_TABLES = {
-    "empty column": (with_column(NAN), "no observed values in 'b': drop"),
-    "empty table": (named(X) * NAN, "no observed values in 'a', 'b', 'c': drop"),
-    "constant": (with_column(np.where(half, 1.0, NAN)), "constant column 'b' .observed values"),
+    "empty column": (with_column(NAN), "empty column 'b'; drop it"),
+    "empty table": (named(X) * NAN, "empty column 'a', 'b', 'c'; drop these"),
+    "constant": (with_column(np.where(half, 1.0, NAN)), "constant column 'b'; drop it"),
     "never together": (
         named(X).assign(b=np.where(half, X[:, 0], NAN), c=np.where(half, NAN, X[:, 0] ** 2)),
         "'b' and 'c': observed together in fewer than two rows",

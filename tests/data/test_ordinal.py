@@ -362,7 +362,7 @@ def test_fit_of_incomplete_categories():
         ({}, {}, "missing='pairwise' uses all observed values"),
         ({}, {"missing": "fiml"}, "use missing='pairwise'"),
         ({}, {"missing": "pairwise", "ordinal": ()}, "use missing='fiml' for numbers"),
-        ({"a": np.nan}, {"missing": "pairwise"}, "constant or empty column 'a'"),
+        ({"a": np.nan}, {"missing": "pairwise"}, "empty column 'a'"),
         (
             {"b": lambda t: t.b.where(t.a.isna()), "c": lambda t: t.c.where(t.a.notna())},
             {"missing": "pairwise"},

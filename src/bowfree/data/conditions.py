@@ -7,7 +7,7 @@ condition of each row. Both become :class:`bowfree.data.JointMoments`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeGuard, cast, get_args
 
@@ -402,16 +402,6 @@ def _check_targets(targets: Sequence[str], names: Sequence[str]) -> None:
     unknown = [name for name in targets if name not in names]
     if unknown:
         raise DataError(f"targets: no variable {quoted(unknown)}; there are {quoted(names)}")
-
-
-def rows_of_conditions(data: Any) -> Iterator[tuple[tuple[str, ...], Floats]]:
-    """Yield names and values of each condition that has rows, without its targets."""
-    for condition in listed_conditions(data):
-        if condition.data is None or isinstance(condition.data, Moments):
-            continue
-        names, X = read_observations(condition.data, None, "data")
-        kept = [k for k, name in enumerate(names) if name not in condition.known]
-        yield tuple(names[k] for k in kept), X[:, kept]
 
 
 def split_rows(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:

@@ -272,10 +272,11 @@ def unusable_columns(names: Sequence[str], X: Floats) -> tuple[list[str], list[s
     """
     problems, drop = [], []
     low, high = (f.reduce(X, axis=0, initial=s) for f, s in ((np.fmin, np.inf), (np.fmax, -np.inf)))
-    constant = [name for name, same in zip(names, low >= high, strict=True) if same]
-    if constant:
-        problems.append(f"constant column {quoted(constant)}, without variance to explain")
-        drop += constant
+    for what, found in (("constant column", low == high), ("empty column", low > high)):
+        columns = [names[k] for k in map(int, np.flatnonzero(found))]
+        if columns:
+            problems.append(f"{what} {quoted(columns)}")
+            drop += columns
     rest = np.flatnonzero(low < high)
     rows = X[:, rest]
     rows = rows[np.isfinite(rows).all(axis=1)]
@@ -284,20 +285,22 @@ def unusable_columns(names: Sequence[str], X: Floats) -> tuple[list[str], list[s
     if len(Z) and np.isfinite(Z).all():
         R = cross_products(Z, Z) / len(Z)
         if not _has_factor(R):
-            sentence, columns = _redundant_columns([names[k] for k in map(int, rest)], R)
+            sentence, redundant = _redundant_columns([names[k] for k in map(int, rest)], R)
             problems.append(sentence)
-            drop += columns
+            drop += redundant
     return problems, drop
 
 
 def check_constant(names: Sequence[str], X: Floats) -> None:
-    """Raise an error if a column is constant, which names all columns that cannot be used."""
-    constant = X[0] == X[-1]  # excludes most columns at once
+    """Raise an error if a column is constant or empty, which names all columns to drop."""
+    constant = ~(X[0] < X[-1]) & ~(X[0] > X[-1])  # excludes most columns at once; True for NaN
     for some in row_slices(X):
         if not constant.any():
             return
-        constant &= (X[0] == X[some]).all(axis=0)
-    if constant.any():
+        constant &= ~((X[0] < X[some]) | (X[0] > X[some])).any(axis=0)
+    rest = X[:, constant]  # columns that begin with NaN may vary
+    low, high = np.fmin.reduce(rest, axis=0), np.fmax.reduce(rest, axis=0)
+    if not (low < high).all():
         problems, drop = unusable_columns(names, X)
         raise _drop_error("; ".join(problems), drop)
 

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.conditions import are_conditions, rows_of_conditions
+from bowfree.data.conditions import are_conditions, listed_conditions
 from bowfree.data.covariance import safe_inverse
 from bowfree.data.frames import Observations, drop_call, read_observations
 from bowfree.data.joint_moments import JointMoments
@@ -477,7 +477,12 @@ def warn_about_columns(data: Any, *, declared: Sequence[str] = ()) -> None:
 def _tables(data: Any) -> Iterator[tuple[Sequence[str], Floats, Collection[str]]]:
     """Yield names, rows and categories of each table that has rows."""
     if are_conditions(data):
-        yield from ((names, X, ()) for names, X in rows_of_conditions(data))
+        for condition in listed_conditions(data):
+            if condition.data is None or isinstance(condition.data, Moments):
+                continue
+            names, X = read_observations(condition.data, None, "data")
+            kept = [k for k, name in enumerate(names) if name not in condition.known]
+            yield [names[k] for k in kept], X[:, kept], ()
     elif isinstance(data, Observations):
         yield data.names, data.values, data.categories
     elif isinstance(data, Sums):

@@ -37,8 +37,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
-from bowfree.data.covariance import LARGEST, check_scale, safe_inverse
-from bowfree.data.frames import quoted
+from bowfree.data.covariance import LARGEST, check_constant, check_scale, safe_inverse
 from bowfree.data.sample import (
     Sample,
     Summary,
@@ -385,23 +384,13 @@ def read_incomplete(
     weights: Floats | None,
 ) -> tuple[Summary, IncompleteRows, tuple[str, ...]]:
     """Return the moments, the rows and notes; raise an error if the rows do not suffice."""
-    there = np.isfinite(values)
-    empty = [names[i] for i in np.flatnonzero(~there.any(axis=0))]
-    if empty:
-        raise DataError(f"no observed values in {quoted(empty)}: drop such columns")
-    some = there.any(axis=1)
+    check_constant(names, values)
+    some = np.isfinite(values).any(axis=1)
     notes: tuple[str, ...] = ()
     if not some.all():
         notes = (f"{count(int((~some).sum()), 'row')} without observed values dropped",)
-        values, there = values[some], there[some]
-        weights = rescaled(weights, some)
+        values, weights = values[some], rescaled(weights, some)
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-    constant = [names[i] for i in np.flatnonzero(low == high)]
-    if constant:
-        raise DataError(
-            f"constant column {quoted(constant)} (observed values): drop it, it has no variance to "
-            "explain"
-        )
     if max(-float(low.min()), float(high.max())) > LARGEST:
         check_scale(names, np.maximum(-low, high), "values up to")
     rows = IncompleteRows.of(values, approach, weights)

@@ -40,6 +40,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.data.covariance import check_constant
 from bowfree.data.frames import quoted
 from bowfree.data.ranks import CorrelatedRows, nearest_correlation
 from bowfree.data.sample import Summary, cross_products, lower_triangle
@@ -173,12 +174,10 @@ def read_mixed(
     names: tuple[str, ...], X: Floats, declared: Mapping[str, tuple[str, ...] | None]
 ) -> tuple[Summary, MixedRows, tuple[str, ...]]:
     """Return the moments, the rows and notes; X may have missing values."""
+    check_constant(names, X)
     values = {
         name: np.unique(column[~np.isnan(column)]) for name, column in zip(names, X.T, strict=True)
     }
-    constant = [name for name in names if len(values[name]) < 2]
-    if constant:
-        raise DataError(f"constant or empty column {quoted(constant)}: drop it")
     many = [name for name in declared if len(values[name]) > _MOST_CATEGORIES]
     if many:
         raise DataError(
