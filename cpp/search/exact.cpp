@@ -270,18 +270,6 @@ class ExactSearch {
             rest[placed] = best;
         }
     }
-    /// before[P]: the best sum over the orders of the nodes of P.
-    void fill_before(const Table& table, std::vector<double>& before) const {
-        before[0] = 0.0;
-        for (Set placed = 1; placed <= all_; ++placed) {
-            double best = -infinity;
-            each(placed, [&](int v) {
-                best = std::max(best, before[placed ^ bit(v)] + table.at(v, placed ^ bit(v)));
-            });
-            before[placed] = best;
-        }
-    }
-
     void accept(Graph graph) {
         const double score = scorer_.score(graph, workspace_);
         if (found_.graph && !(score > found_.score)) return;
@@ -479,13 +467,13 @@ class ExactSearch {
         });
     }
 
-    /// Calls `visit(others)` for all edges of sets of fewer nodes than the largest district, if the
-    /// nodes and their parents make up `group`.
+    /// Calls `visit(others)` for all edges of sets of k nodes that make up `group` together with
+    /// their parents.
     template <class Visit>
-    void each_group_member(Set group, Visit&& visit) {
+    void each_group_member(Set group, int k, Visit&& visit) {
+        if (std::popcount(group) > k + k * options_.max_parents) return;
         each_subset(group, [&](Set others) {
-            const int k = std::popcount(others);
-            if (k == 0 || k >= largest_) return;
+            if (std::popcount(others) != k) return;
             Pairs pairs;
             each(others, [&](int i) {
                 parents_of(i) = spouses_of(i) = 0;
@@ -494,7 +482,6 @@ class ExactSearch {
                 });
             });
             const Set outside = group & ~others;
-            if (std::popcount(outside) > k * options_.max_parents) return;
             each_pattern(pairs, 0, [&] {
                 if (is_acyclic(others))
                     each_family(others, outside, outside, [&] { visit(others); });
@@ -505,7 +492,7 @@ class ExactSearch {
     // --- cells ---
 
     struct Cell {
-        int c;
+        int c, size;  // the node that closes, and the number of members
         Set prefix;
         double bound;    // of the closings of all its districts
         double closing;  // the same, or the largest closing above single(c | prefix)
@@ -525,48 +512,82 @@ class ExactSearch {
 
     /// Bounds of all cells, from the other members alone.
     void bound_cells() {
-        group_best_.assign(std::size_t{1} << d_, -infinity);
-        for (Set group = 1; group <= all_; ++group)
-            each_group_member(group, [&](Set others) {
-                stop_.check();
-                group_best_[group] = std::max(group_best_[group], closing_of_others(others));
-            });
-        for (int c = 0; c < d_; ++c)
-            each_subset(all_ ^ bit(c), [&](Set prefix) {
-                double best = -infinity;
-                each_subset(prefix, [&](Set group) {
-                    const int own = std::popcount(prefix & ~group);
-                    if (own > options_.max_parents) return;
-                    best = std::max(best, group_best_[group] - cost_ * own);
+        group_best_.assign(largest_, std::vector<double>(std::size_t{1} << d_, -infinity));
+        for (int k = 1; k < largest_; ++k) {
+            auto& group_best = group_best_[k];
+            for (Set group = 1; group <= all_; ++group)
+                each_group_member(group, k, [&](Set others) {
+                    stop_.check();
+                    group_best[group] = std::max(group_best[group], closing_of_others(others));
                 });
-                best += loglik(c, prefix);
-                if (best > -infinity) cells_.push_back({c, prefix, best, best});
-            });
+            for (int c = 0; c < d_; ++c)
+                each_subset(all_ ^ bit(c), [&](Set prefix) {
+                    stop_.check();
+                    double best = -infinity;
+                    each_subset(prefix, [&](Set group) {
+                        const int own = std::popcount(prefix & ~group);
+                        if (own > options_.max_parents) return;
+                        best = std::max(best, group_best[group] - cost_ * own);
+                    });
+                    best += loglik(c, prefix);
+                    if (best > -infinity) cells_.push_back({c, k + 1, prefix, best, best});
+                });
+        }
     }
 
-    /// relaxed(c | P) from the bounds of the cells, and what follows from it.
+    /// The relaxation from the bounds of the cells. Beside the prefix it counts the nodes that no
+    /// district has claimed so far: a closing of size k claims k - 1 of them.
     void relax() {
-        relaxed_ = share_;
+        closing_.assign(largest_ + 1, Table(d_, -infinity));
+        closing_[1] = share_;
         for (const Cell& cell : cells_) {
-            double& value = relaxed_->at(cell.c, cell.prefix);
+            double& value = closing_[cell.size].at(cell.c, cell.prefix);
             value = std::max(value, cell.closing);
         }
-        relaxed_->spread_to_supersets();
-        fill_rest(*relaxed_, rest_);
-        before_.resize(rest_.size());
-        fill_before(*relaxed_, before_);
-        passing_.emplace(d_, -infinity);
-        for (int c = 0; c < d_; ++c)
-            each_subset(all_ ^ bit(c), [&](Set prefix) {
-                passing_->at(c, prefix) = before_[prefix] + rest_[prefix | bit(c)];
+        for (int k = 2; k <= largest_; ++k) closing_[k].spread_to_supersets();
+        const std::size_t width = d_ + 1;
+        std::vector<double> rest(width << d_, -infinity), before(width << d_, -infinity);
+        for (int u = 0; u <= d_; ++u) rest[all_ * width + u] = 0.0;
+        before[0] = 0.0;
+        const auto each_step = [&](Set placed, int u, auto&& visit) {
+            each(all_ & ~placed, [&](int v) {
+                for (int k = 1; k <= std::min(largest_, u + 1); ++k) {
+                    const int left = k == 1 ? u + 1 : u - k + 1;
+                    visit((placed | bit(v)) * width + left, closing_[k].at(v, placed));
+                }
             });
-        passing_->spread_to_subsets();
-        found_.bound = std::min(found_.bound, rest_[0] + scorer_.constant());
+        };
+        for (Set placed = all_; placed-- > 0;)
+            for (int u = 0; u <= std::popcount(placed); ++u) {
+                double& best = rest[placed * width + u];
+                each_step(placed, u, [&](std::size_t next, double value) {
+                    best = std::max(best, value + rest[next]);
+                });
+            }
+        for (Set placed = 0; placed < all_; ++placed)
+            for (int u = 0; u <= std::popcount(placed); ++u) {
+                const double here = before[placed * width + u];
+                each_step(placed, u, [&](std::size_t next, double value) {
+                    before[next] = std::max(before[next], here + value);
+                });
+            }
+        passing_.assign(largest_ + 1, Table(d_, -infinity));
+        for (int k = 2; k <= largest_; ++k) {
+            for (int c = 0; c < d_; ++c)
+                each_subset(all_ ^ bit(c), [&](Set prefix) {
+                    double& best = passing_[k].at(c, prefix);
+                    for (int u = k - 1; u <= std::popcount(prefix); ++u)
+                        best = std::max(best, before[prefix * width + u] +
+                                                  rest[(prefix | bit(c)) * width + u - k + 1]);
+                });
+            passing_[k].spread_to_subsets();
+        }
+        found_.bound = std::min(found_.bound, rest[0] + scorer_.constant());
     }
 
     /// What a closing in the cell must exceed to be part of a better graph.
     double needed(const Cell& cell) const {
-        return threshold() - passing_->at(cell.c, cell.prefix);
+        return threshold() - passing_[cell.size].at(cell.c, cell.prefix);
     }
 
     /// Finds the largest closing of every cell that matters, which makes the relaxation tight, and
@@ -622,8 +643,8 @@ class ExactSearch {
             const int n_uncovered = std::popcount(uncovered);
             if (n_uncovered > options_.max_parents) return;
             const double base = own - cost_ * n_uncovered;
-            if (!(group_best_[group] + base > least)) return;
-            each_group_member(group, [&](Set others) {
+            if (!(group_best_[cell.size - 1][group] + base > least)) return;
+            each_group_member(group, cell.size - 1, [&](Set others) {
                 stop_.check();
                 if (closing_of_others(others) + base > least)
                     each_district_with(cell, others, uncovered, least, visit);
@@ -822,43 +843,52 @@ class ExactSearch {
         prefixes_[0] = state.placed;
         for (std::size_t x = 1; x < size; ++x)
             prefixes_[x] = prefixes_[x & (x - 1)] | bit(nodes[std::countr_zero(x)]);
-        values_.resize(size * m);
-        Set spread = 0;
+        // values_[k - 1]: what node i counts at prefix x if it closes a district of k nodes.
+        values_.resize(largest_);
+        for (auto& values : values_) values.assign(size * m, -infinity);
         for (int i = 0; i < m; ++i)
             if (!has(state.pending, nodes[i]))
                 for (std::size_t x = 0; x < size; ++x)
-                    if (!(x >> i & 1)) values_[i * size + x] = share_.at(nodes[i], prefixes_[x]);
+                    if (!(x >> i & 1)) values_[0][i * size + x] = share_.at(nodes[i], prefixes_[x]);
+        std::array<Set, exact_district_limit> spread{};
         for (const Kept& entry : kept_) {
             if (entry.candidate.members & busy) continue;
             std::size_t x = 0;
             each(entry.prefix & open, [&](int v) { x |= std::size_t{1} << local[v]; });
-            double& value = values_[local[entry.c] * size + x];
+            const int k = entry.candidate.size() - 1;
+            double& value = values_[k][local[entry.c] * size + x];
             value = std::max(value, entry.closing);
-            spread |= bit(local[entry.c]);
+            spread[k] |= bit(local[entry.c]);
         }
-        each(spread, [&](int i) {
-            double* values = &values_[i * size];
-            for (int j = 0; j < m; ++j)
-                if (j != i)
-                    for (std::size_t x = 0; x < size; ++x)
-                        if ((x >> j & 1) && !(x >> i & 1))
-                            values[x] = std::max(values[x], values[x ^ (std::size_t{1} << j)]);
-        });
-        completions_.resize(size);
-        completions_[size - 1] = 0.0;
-        for (std::size_t x = size - 1; x-- > 0;) {
-            double best = -infinity;
-            for (int i = 0; i < m; ++i) {
-                if (x >> i & 1) continue;
-                const int v = nodes[i];
-                const double rest = completions_[x | std::size_t{1} << i];
-                if (!has(state.pending, v))
-                    best = std::max(best, values_[i * size + x] + rest);
-                else if ((state.missing[v] & ~prefixes_[x]) == 0)
-                    best = std::max(best, rest);
+        for (int k = 1; k < largest_; ++k)
+            each(spread[k], [&](int i) {
+                double* values = &values_[k][i * size];
+                for (int j = 0; j < m; ++j)
+                    if (j != i)
+                        for (std::size_t x = 0; x < size; ++x)
+                            if ((x >> j & 1) && !(x >> i & 1))
+                                values[x] = std::max(values[x], values[x ^ (std::size_t{1} << j)]);
+            });
+        const std::size_t width = m + 1;  // as in `relax`
+        completions_.assign(size * width, -infinity);
+        std::fill_n(completions_.end() - static_cast<std::ptrdiff_t>(width), width, 0.0);
+        for (std::size_t x = size - 1; x-- > 0;)
+            for (int u = 0; u <= std::popcount(x); ++u) {
+                double best = -infinity;
+                for (int i = 0; i < m; ++i) {
+                    if (x >> i & 1) continue;
+                    const int v = nodes[i];
+                    const double* rest = &completions_[(x | std::size_t{1} << i) * width];
+                    if (has(state.pending, v)) {
+                        if ((state.missing[v] & ~prefixes_[x]) == 0) best = std::max(best, rest[u]);
+                        continue;
+                    }
+                    best = std::max(best, values_[0][i * size + x] + rest[u + 1]);
+                    for (int k = 1; k < largest_ && k <= u; ++k)
+                        best = std::max(best, values_[k][i * size + x] + rest[u - k]);
+                }
+                completions_[x * width + u] = best;
             }
-            completions_[x] = best;
-        }
         return completions_[0];
     }
 
@@ -886,14 +916,16 @@ class ExactSearch {
     std::vector<Set> may_be_parents_, must_be_parents_, may_be_spouses_, must_be_spouses_;
     std::vector<double> determinants_;
     Table single_, share_;
-    std::optional<Table> relaxed_, passing_;
-    std::vector<double> rest_, before_;
+    std::vector<Table> closing_, passing_;  // by the number of members
+    std::vector<double> rest_;
     std::vector<Cell> cells_;
     std::vector<Kept> kept_;
-    std::vector<double> group_best_;  // by the set of other members and their parents
+    std::vector<std::vector<double>>
+        group_best_;  // by their number and by the set of other members and their parents
     std::unordered_map<std::uint64_t, double> pairs_;
     std::vector<Set> prefixes_;
-    std::vector<double> values_, completions_;
+    std::vector<std::vector<double>> values_;
+    std::vector<double> completions_;
     std::vector<State> states_;
     std::unordered_multimap<std::size_t, int> known_;  // states by hash
     std::priority_queue<std::pair<double, int>> queue_;
