@@ -166,3 +166,20 @@ def test_bad_questions(options, problem):
         path_effects(SEM, **options)
     with pytest.raises(bf.BowfreeError, match="pass a fit"):
         path_effects(MEDIATION, of="x", on="y")
+
+
+def test_several_conditions():
+    conditions = [
+        bf.Condition(SEM.sample(100, rng=k, as_frame="pandas"), targets=targets)
+        for k, targets in enumerate([(), (), ("x",)])
+    ]
+    fit = bf.fit(MEDIATION, conditions)
+    found = path_effects(fit, of="x", on="y")
+    total = fit.total_effects().effect(of="x", on="y")
+    assert (found[0].estimate, found[0].se) == pytest.approx((total.estimate, total.se))
+    for refused in (
+        lambda: path_effect_bounds(MEDIATION, conditions, of="x", on="y"),
+        lambda: bf.effects.sensitivity(fit, of="x", on="y"),
+    ):
+        with pytest.raises(bf.BowfreeError, match="several conditions"):
+            refused()

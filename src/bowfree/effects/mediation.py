@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.covariance import total_effect_matrix
+from bowfree.data.joint_moments import JointMoments
 from bowfree.data.options import DataOptions
 from bowfree.effects.adjustment import class_graphs
 from bowfree.effects.bounds import _regular_moments, read_moments
@@ -329,6 +330,11 @@ def path_effect_bounds(
     if data is None and cov is None:
         data = context_of(members).moments
     moments = read_moments(members.graph, data, DataOptions(cov, n, ddof))
+    if isinstance(moments, JointMoments):
+        raise BowfreeError(
+            "path_effect_bounds does not support data from several conditions; effect_bounds bounds "
+            "total effects, and path_effects takes the fit of one graph"
+        )
     moments = _regular_moments(moments, members.graph)
     own, _, complete = class_graphs(members, of, limit)
     names = list(_effects(own[0], of, on, through, avoiding))

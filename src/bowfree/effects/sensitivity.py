@@ -26,6 +26,7 @@ from bowfree.effects.adjustment import Question, adjustment_sets
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.graph.text import quote
 from bowfree.model.fit_result import Fit
+from bowfree.model.joint_fit import JointFit
 from bowfree.parameters import public
 from bowfree.results.display import Table, significant
 from bowfree.results.rows import Row, RowTable
@@ -179,6 +180,12 @@ def sensitivity(
     GraphError
         If there is no adjustment set, or `adjust_for` is not one.
 
+    Notes
+    -----
+    The robustness value and the table depend on the covariance matrix only. The standard error, and
+    with it ``robustness_value_significance``, is that of least squares on complete rows; for ranks,
+    categories, weights or missing values it is approximate.
+
     See Also
     --------
     bowfree.plot.sensitivity : Contours of the remaining effect.
@@ -199,6 +206,10 @@ def sensitivity(
     confidence = check_fraction("confidence", confidence)
     if not isinstance(fit, Fit):
         raise BowfreeError(f"fit is {short_repr(fit)}: pass the result of bowfree.fit")
+    if isinstance(fit, JointFit):
+        raise BowfreeError(
+            "sensitivity does not support data from several conditions; fit one condition"
+        )
     question = Question(fit.graph, of, on)
     names = fit.graph.nodes
     if adjust_for is None:
