@@ -1,9 +1,9 @@
-// Total effects over the members of a class (section 4.1), gathered as the members come.
+// Total effects over the members of a class (section 4.1 of the paper), accumulated member by member.
 //
-// Members of a class share most of their districts, and the coefficients of a district depend on
-// nothing but the district and its incoming edges. So a district is fitted when it is first met
-// and remembered; a member then costs a few look-ups and the product of its coefficients along
-// directed paths. Nothing is kept of a member but its part in minima, maxima, sums and counts.
+// Members of a class share most of their districts, and the coefficients of a district depend only
+// on the district and its incoming edges. The fit of each district is therefore cached; a member
+// then takes a few look-ups and the sums of products of coefficients along directed paths. Members
+// are not stored: they only update minima, maxima, sums and counts.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace bowfree {
 
-/// What is known of the total effects of the members added so far. All matrices are d x d,
-/// row-major, [i, j] being the effect of j on i.
+/// Summaries of the total effects of the members added so far. All matrices are d x d, row-major;
+/// [i, j] is the effect of j on i.
 struct EffectTally {
     explicit EffectTally(int d);
 
@@ -37,11 +37,11 @@ class EffectCounter {
   public:
     /// `data` are one covariance matrix (divisor n), or several conditions. `path_sign` is 1 for
     /// the total effects (I - B)^-1, or -1 for (I + B)^-1, which the authors' program computed. An
-    /// effect is zero when its absolute value, in standard deviations, is at most `zero`. When
-    /// `max_districts` are remembered, they are forgotten and the memory begins anew. `variances`
-    /// tells whether `variance` will be asked for: that takes a matrix for each district, which
-    /// costs a tenth of the time. `gamma` is the asymptotic covariance matrix of the entries S_ij,
-    /// i >= j, row by row, of one sample; without it variances are those of normal data.
+    /// effect is zero if its absolute value, in standard deviations, is at most `zero`. The cache is
+    /// cleared when it has `max_districts` fits. `variances` must be true if `variance` is called;
+    /// it needs a matrix for each district, about a tenth of the time. `gamma` is the asymptotic
+    /// covariance matrix of the entries S_ij, i >= j, row by row, of one sample; without it,
+    /// variances are those of normal data.
     EffectCounter(JointData data, double path_sign, double zero, std::size_t max_districts,
                   bool variances, std::vector<double> gamma = {});
 
@@ -52,45 +52,46 @@ class EffectCounter {
     const EffectTally& tally() const { return tally_; }
     void reset() { tally_ = EffectTally(d_); }
 
-    /// From here on `stop` ends what is under way by `Stopped`; no member is ever counted in part,
-    /// and no fit that was cut short is remembered. The stop must outlive its use.
+    /// Sets the stop that ends later calls by `Stopped`. No member is counted in part, and no
+    /// interrupted fit is cached. The stop must outlive these calls.
     void use_stop(const Stop& stop);
 
-    /// Adds a member. Only effects among `nodes` (ascending) are looked at; they must hold all
-    /// nodes that are joined with any of them.
+    /// Adds a member. Only effects among `nodes` (ascending) are computed, which must be a union of
+    /// connected components.
     void add(const Graph& graph, const std::vector<int>& nodes);
 
-    /// The effects of the member added last, d x d; only entries among its nodes hold.
+    /// The effects of the member added last, d x d; only entries among its nodes are valid.
     const std::vector<double>& effects() const { return E_; }
 
     /// Whether an effect of j on i of this size is not zero.
     bool exceeds_zero(int i, int j, double size) const { return size * sd_[j] > zero_ * sd_[i]; }
 
     /// The variance of one of these effects for one observation (divide by n), by the delta method:
-    /// dE_ij is the sum of E_ik dB_kl E_lj over the edges l -> k. NaN when a coefficient that it
-    /// depends on has none (see information.hpp).
+    /// dE_ij is the sum of E_ik dB_kl E_lj over the edges l -> k. NaN if a coefficient that it
+    /// depends on has no variance (see information.hpp).
     double variance(int i, int j) const;
 
-    /// The sum of F over the districts of a graph, through the same memory of fits.
+    /// The sum of F over the districts of a graph, with the same cache of fits.
     double objective(const Graph& graph);
 
     std::uint64_t n_fits() const { return n_fits_; }
     std::uint64_t n_uncertified() const { return n_uncertified_; }
-    /// What the fits have taken, the same on every machine: iterations times the cube of the nodes.
+    /// Work of all fits, the same on every machine: iterations times the cube of the nodes.
     std::uint64_t work() const { return work_; }
 
   private:
-    /// A fit as it is remembered.
+    /// A cached fit.
     struct Rows {
         double objective = 0.0;
         std::vector<std::pair<int, int>> at;  ///< (child, parent) of each coefficient
         std::vector<double> coefficients;
-        std::vector<double> covariance;  ///< of these, see `coefficient_covariance`, if wanted
-        std::vector<double> slopes;      ///< of these, see `coefficient_slopes`, with `gamma`
-        std::vector<int> entries;        ///< the columns of `slopes`, as rows of `gamma`
+        std::vector<double>
+            covariance;              ///< of these, see `coefficient_covariance`; with `variances`
+        std::vector<double> slopes;  ///< of these, see `coefficient_slopes`, with `gamma`
+        std::vector<int> entries;    ///< the columns of `slopes`, as rows of `gamma`
     };
 
-    /// The fit of a district, from memory if it is known.
+    /// The fit of a district, from the cache if it is there.
     const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
     void count_effects(const std::vector<int>& nodes);
     void join_blocks();
@@ -102,7 +103,7 @@ class EffectCounter {
     std::vector<double> sd_;  // of the variables, over all conditions
     std::size_t max_districts_;
     bool variances_;
-    const Stop* stop_ = nullptr;  // of the call under way
+    const Stop* stop_ = nullptr;  // of the current call
     DistrictFitter fitter_;
     std::unordered_map<Key, Rows, KeyHash> known_;
     std::uint64_t n_fits_ = 0, n_uncertified_ = 0, work_ = 0;

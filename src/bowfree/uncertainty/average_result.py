@@ -173,19 +173,9 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
 
     def _content(self) -> Any:
         numbers = ("n_graphs", "n_classes", "confidence", "count", "posterior", "formula", "se")
-        names = (
-            "names",
-            *self._columns,
-            "adjacent",
-            "classes",
-            *numbers,
-            "scaling",
-            "nonnormal_edges",
-            "complete",
-            "mixed",
-            "covers",
-        )
-        return {name: getattr(self, name) for name in names}
+        names = ("names", *self._columns, "adjacent", "classes", *numbers, "scaling")
+        more = ("nonnormal_edges", "complete", "mixed", "covers")
+        return {name: getattr(self, name) for name in (*names, *more)}
 
     def _headline(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {count(self.n_classes, 'class', 'classes')}"

@@ -10,10 +10,8 @@ more reliable, but only 0.5 turns scores into probabilities. There are two prior
 
 ``"density"`` (the default)
     All numbers of edges have the same probability; given their number, all sets of pairs; given the
-    pairs, all kinds of edges. There are far more graphs with many edges than with few, and this
-    prior corrects for it: the number of false edges does not grow with the number of variables,
-    while dense graphs remain possible. :doc:`/results` compares its probabilities with frequencies
-    in simulations of sparse and of dense models.
+    pairs, all kinds of edges. The number of false edges therefore does not grow with the number of
+    variables. :doc:`/evidence/calibration` compares probabilities with frequencies.
 ``"flat"``
     All graphs have the same probability. More than half of all pairs are then expected to be
     adjacent.

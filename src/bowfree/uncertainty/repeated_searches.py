@@ -32,20 +32,13 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
 
 RESTARTS = 3
-"""Default number of restarts of each search.
-
-Frequencies over many searches need fewer restarts than a single search: with 15 variables and 20
-resamples, they differ by 0.004 on average and 0.05 at most from those of full searches, in less
-than half of the time.
-"""
+"""Default number of restarts; frequencies over many searches need fewer than a single search."""
 
 WORK = 1.7e8
 """Work limit of a search for each restart and variable (``work`` of :class:`Strategy`).
 
-Work is counted in multiplications and not in seconds, so that the same seed gives the same result
-on every machine. Most searches need a tenth of it; the others have large districts. With 569 rows,
-30 columns and districts of twenty variables, a search took fifty seconds without the limit and five
-with it.
+Most searches need a tenth of it; the others have large districts. Work is counted and not timed, so
+that the same seed gives the same result on every machine.
 """
 
 WINDOW = 1.0

@@ -17,7 +17,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -309,18 +309,12 @@ def _draw(rows: Rows, seeds: list[int], budget: Budget, k: int) -> tuple[Moments
     return rows.moments(rows.draw(stream)), budget.for_task(stream)
 
 
-@dataclass(frozen=True, eq=False)
-class _Resample:
+class _Resample(NamedTuple):
     """Result of one resample."""
 
     graph: MixedGraph
     score: float
-    directed: Floats
-    bidirected: Floats
-    min_abs: Floats
-    effect: Floats
-    lower: Floats
-    upper: Floats
+    matrices: dict[str, Floats]
     hit_work_limit: bool
     complete: bool
 
@@ -353,18 +347,10 @@ def _resample(
         conditions=targets_of(moments, moments.names).core,
         seconds=budget.seconds_left,
     )
-    return _Resample(
-        graph=result.graph,
-        score=result.score,
-        directed=total["directed"],
-        bidirected=total["bidirected"],
-        min_abs=bounds.min_abs,
-        effect=total["probability_all_members"],
-        lower=bounds.lower,
-        upper=bounds.upper,
-        hit_work_limit=result.hit_work_limit,
-        complete=bounds.complete and all(complete for _, _, complete in parts),
-    )
+    matrices = {name: total[name] for name in ("directed", "bidirected", "probability_all_members")}
+    matrices |= {name: getattr(bounds, name) for name in ("min_abs", "lower", "upper")}
+    complete = bounds.complete and all(complete for _, _, complete in parts)
+    return _Resample(result.graph, result.score, matrices, result.hit_work_limit, complete)
 
 
 def _summarize(
@@ -381,11 +367,10 @@ def _summarize(
             f"time_limit = {budget.time_limit:g}: time was up before the first resample was "
             "finished; raise it, or use a quicker search"
         )
-    mean = {
-        name: np.mean([getattr(one, name) for one in found], axis=0)
-        for name in ("directed", "bidirected", "min_abs", "effect")
-    }
+    values = {name: np.array([one.matrices[name] for one in found]) for name in found[0].matrices}
+    mean: dict[str, Floats] = {name: matrices.mean(axis=0) for name, matrices in values.items()}
     adjacent = mean["directed"] + mean["directed"].T + mean["bidirected"]
+    effect = mean["probability_all_members"]
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)
     wilson = partial(wilson_interval, size=len(found), confidence=confidence)
     return BootstrapResult(
@@ -398,14 +383,14 @@ def _summarize(
         directed_interval=wilson(mean["directed"]),
         bidirected_interval=wilson(mean["bidirected"]),
         adjacent_interval=wilson(adjacent),
-        effect_frequency=mean["effect"],
-        effect_frequency_interval=wilson(mean["effect"]),
+        effect_frequency=effect,
+        effect_frequency_interval=wilson(effect),
         min_abs=mean["min_abs"],
-        min_abs_interval=np.quantile([one.min_abs for one in found], tails, axis=0),
+        min_abs_interval=np.quantile(values["min_abs"], tails, axis=0),
         total_effect_interval=np.stack(
             [
-                np.quantile([one.lower for one in found], tails[0], axis=0),
-                np.quantile([one.upper for one in found], tails[1], axis=0),
+                np.quantile(values[name], tail, axis=0)
+                for name, tail in zip(("lower", "upper"), tails, strict=True)
             ]
         ),
         confidence=confidence,

@@ -36,6 +36,7 @@ import numpy.typing as npt
 
 from bowfree.data.moments import Moments
 from bowfree.errors import BowfreeError
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
@@ -233,23 +234,16 @@ def _half(rows: Rows, seeds: list[int], budget: Budget, k: int) -> tuple[Moments
 
 
 class _Half(NamedTuple):
-    """Result of one half: the adjacency matrix of its best graph."""
+    """Result of one half."""
 
-    adjacent: Floats
+    graph: MixedGraph
     hit_work_limit: bool
 
 
 def _search_half(task: tuple[Moments, Budget], *, search: RepeatedSearch) -> _Half | None:
     """Search on one half; return None if time was up."""
-    moments, budget = task
-    result = search.search(moments, budget)
-    if not result.complete:
-        return None
-    index = {name: k for k, name in enumerate(moments.names)}
-    adjacent = np.zeros((len(index), len(index)))
-    for a, _, b in result.graph.edges:
-        adjacent[index[a], index[b]] = adjacent[index[b], index[a]] = 1.0
-    return _Half(adjacent, result.hit_work_limit)
+    result = search.search(*task)
+    return _Half(result.graph, result.hit_work_limit) if result.complete else None
 
 
 def _select(
@@ -266,8 +260,13 @@ def _select(
             f"time_limit = {budget.time_limit:g}: time was up before the first half was searched; "
             "raise it, or use a quicker search"
         )
-    frequency: Floats = np.mean([half.adjacent for half in found], axis=0)
     d = len(names)
+    frequency = np.zeros((d, d))
+    for half in found:
+        for a, _, b in half.graph.edges:
+            i, j = names.index(a), names.index(b)
+            frequency[[i, j], [j, i]] += 1
+    frequency /= len(found)
     n_adjacent = float(np.triu(frequency, 1).sum())
     max_factor = max_false * (d * (d - 1) // 2) / n_adjacent**2 if n_adjacent else math.inf
     threshold = _threshold(max_factor, len(found))
