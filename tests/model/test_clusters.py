@@ -46,6 +46,28 @@ def test_repeated_rows_add_nothing():
         assert (a.estimate, a.se) == pytest.approx((b.estimate, b.se))
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"clusters": np.repeat(np.arange(40), 5)},
+        {"fixed_x": True, "se": "robust", "test": "satorra-bentler"},
+    ],
+)
+def test_units_that_are_powers_of_two_change_no_bit(options):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4))
+    graph, unit = bf.parse("a -> c <- b <-> a, c -> d"), 2.0 ** np.array([0, 13, -9, 4])
+    one, other = (
+        bf.fit(graph, dict(zip("abcd", (X * units).T, strict=True)), **options)
+        for units in (np.ones(4), unit)
+    )
+    scale = dict(zip("abcd", unit, strict=True))
+    for a, b in zip(one.estimates(), other.estimates(), strict=True):
+        units = scale[a.b] / scale[a.a] if a.mark == "->" else scale[a.a] * scale[a.b]
+        assert (a.estimate * units, a.se * units) == (b.estimate, b.se)
+    assert one.scaled == other.scaled
+
+
 def test_bootstrap_resamples_clusters():
     data, labels = clustered(60, 6)
     fit = bf.fit(GRAPH, data, clusters=labels)

@@ -125,7 +125,9 @@ class CompleteRows(Sample):
         """
         i, j = lower_triangle(self.deviations.shape[1])
         S, given = self.covariance(), list(fixed)
-        slopes = np.linalg.solve(S[np.ix_(given, given)], S[given])
+        sd = np.sqrt(np.diag(S))
+        R = S / sd / sd[:, None]  # pivots of correlations do not depend on units
+        slopes = np.linalg.solve(R[np.ix_(given, given)], R[given]) * sd / sd[given, None]
         s = (S - slopes.T @ S[given])[i, j]
         total = np.zeros((len(i), len(i)))
         sums = np.zeros((0 if self.clusters is None else self.clusters.max() + 1, len(i)))

@@ -246,7 +246,10 @@ def total_effects(
         def effects(draws: Floats) -> Floats:
             slopes = np.zeros((len(draws), d, d))
             slopes[:, k, l] = draws[:, rows]
-            return np.where(reach, np.linalg.inv(np.eye(d) - slopes), 0.0).reshape(-1, d * d)
+            E = np.zeros_like(slopes) + np.eye(d)
+            for _ in range(d - 1):  # no pivots, so that units change no bit
+                E = np.eye(d) + slopes @ E
+            return E.reshape(-1, d * d)
 
         resamples = resamples.map(effects)
         se = np.where(np.isnan(se), np.nan, resamples.se().reshape(d, d))

@@ -268,7 +268,7 @@ class Sandwich:
         saturated = np.sum(normal_weight(self.S) * self.Gamma)
         if self.mean_Gamma is not None:
             # Free means: their traces cancel for independent rows, but not for clusters.
-            W = np.linalg.inv(self.S) - np.linalg.inv(self.weight_at)
+            W = inverse_covariance(self.S) - inverse_covariance(self.weight_at)
             saturated += np.sum(W * self.mean_Gamma)
         return float(saturated - np.sum(self._bread("observed") * meat))
 
@@ -475,13 +475,14 @@ class Resamples(Frozen):
         if self.interval == "normal":
             center, half = 2 * estimate - self.draws.mean(axis=0), z * self.se()
             return center - half, center + half
-        ends = np.array([[-z], [z]])
+        levels = np.array([[(1 - confidence) / 2], [(1 + confidence) / 2]])
         if self.interval != "percentile":
             # At most all but half a sample, because an infinite shift would leave no interval.
             edge = 0.5 / len(self.draws)
             shift = ndtri(np.clip(np.mean(self.draws < estimate, axis=0), edge, 1 - edge))
-            ends = shift + (shift + ends) / (1 - self._acceleration() * (shift + ends))
-        levels = np.broadcast_to(ndtr(ends), (2, len(estimate)))
+            ends = shift + ndtri(levels)
+            levels = ndtr(shift + ends / (1 - self._acceleration() * ends))
+        levels = np.broadcast_to(levels, (2, len(estimate)))
         pairs = zip(self.draws.T, levels.T, strict=True)
         found = np.array([np.quantile(*pair) for pair in pairs]).reshape(-1, 2)
         return found[:, 0], found[:, 1]
