@@ -381,7 +381,7 @@ def refit(fit: Fit, moments: Moments, seconds: float | None = None) -> Fit | Non
     """Fit the graph of a fit to other moments; None if no maximum is certified."""
     try:
         if not isinstance(moments, JointMoments):
-            check_definite(moments.names, moments.S, moments.n, fit.graph)
+            check_definite(moments.names, moments.S, moments._n_distinct, fit.graph)
         again = fit_moments(fit.graph, moments, fit.rule, seconds=seconds)
     except DataError:  # too few distinct rows
         return None
