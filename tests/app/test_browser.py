@@ -427,6 +427,33 @@ def test_a_search_can_be_stopped_and_the_graph_edited_meanwhile(tab):
 
 
 @pytest.mark.usefixtures("clean")
+def test_an_answer_may_arrive_after_the_end_of_its_job(tab, monkeypatch):
+    paused = []
+    note = tab._note
+
+    def watch(event):
+        if event.get("method") == "Fetch.requestPaused":
+            paused.append(event["params"]["requestId"])
+        note(event)
+
+    monkeypatch.setattr(tab, "_note", watch)
+    with serving(session_of(TRUTH)) as server:
+        tab.visit(server)
+        tab.open_panel("search")
+        tab.call("Fetch.enable", patterns=[{"urlPattern": "*/do", "requestStage": "Response"}])
+        tab.press_button("Start search")
+        tab.until(
+            "document.querySelector('[role=status]').innerText.includes('search: best score')"
+        )
+        assert paused
+        tab.call("Fetch.disable")  # now the answer to "Start search" arrives
+        server.session.wait()
+        tab.until("document.querySelector('[role=status]').innerText.includes('average')")
+        tab.until(f"!{tab.button('Start search')}.disabled")
+        assert tab.count("progress") == 0
+
+
+@pytest.mark.usefixtures("clean")
 def test_a_reload_and_a_second_tab_show_the_same_session(tab):
     with serving(session_of()) as server:
         tab.visit(server)

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
@@ -184,6 +185,16 @@ def test_marks_of_the_class_are_drawn(tab, result):
     ends = [end for e in edges for end in (e.end_at_a, e.end_at_b)]
     assert tab.count(circles) == ends.count("circle") > 0
     click(tab, "#restore")
+
+
+def test_the_picture_has_a_caption(tab, result):
+    text = tab.evaluate("pictureText(document.querySelector('#picture'), ['n = 1,000'], 'white')")
+    root = ET.fromstring(text)
+    written = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert set(result.graph.nodes) < set(written)
+    assert written[-1] == "n = 1,000"
+    assert f"score {result.score:.4f}" in tab.text("#caption")
+    assert "chosen on the same data" in tab.text("#caption")
 
 
 def overprinted(pdf):
