@@ -21,6 +21,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -125,6 +126,12 @@ def moments(
     return options.read(data, None if graph is None else graph_of(graph), bows=True)
 
 
+@cache
+def _defaults() -> tuple[tuple[str, Any], ...]:
+    """Return the names and defaults of the options of :class:`DataOptions`."""
+    return tuple((field.name, field.default) for field in fields(DataOptions))
+
+
 @dataclass(frozen=True, eq=False)
 class DataOptions:
     """The options of :func:`bowfree.moments`, which describes them; validated on construction."""
@@ -173,11 +180,11 @@ class DataOptions:
 
     def changed(self) -> dict[str, Any]:
         """Return the options that differ from their defaults."""
-        values = {field.name: (getattr(self, field.name), field.default) for field in fields(self)}
+        own = vars(self)
         return {
-            name: value
-            for name, (value, default) in values.items()
-            if value is not default and (default is None or value != default)
+            name: own[name]
+            for name, default in _defaults()
+            if own[name] is not default and (default is None or own[name] != default)
         }
 
     def read(

@@ -163,7 +163,8 @@ def fit(
     result = fit_sample(
         context.graph, moments, rule, se, test, tol=tol, n_starts=starts, rng=generator, look=look
     )
-    result = replace(result, baseline=baseline, fixed_x=fixed_x)
+    if (baseline, fixed_x) != (result.baseline, result.fixed_x):
+        result = replace(result, baseline=baseline, fixed_x=fixed_x)
     if result.se == "bootstrap":
         check_count("n_bootstrap", n_bootstrap, 2)
         from bowfree.model.resampling import resample_fit
@@ -179,11 +180,10 @@ def fit(
 
 def _warn_if_weak(fit: Fit) -> None:
     """Warn of bows that the data hardly determine, by the rule of thumb for instruments (F < 10)."""
-    bows = fit.graph.bows()
-    if not bows or not math.isfinite(fit.n):
+    if fit.graph.is_bow_free() or not math.isfinite(fit.n):
         return
     errors = fit.standard_errors().B
-    for cause, effect in bows:
+    for cause, effect in fit.graph.bows():
         x, y = fit.graph._node(cause), fit.graph._node(effect)
         others = [p for p in members(fit.graph._parents[y]) if p != x]
         block = np.ix_([x, *others], [x, *others])
