@@ -12,18 +12,11 @@ from bowfree.graph.encodings import (
     graph_of_states,
     graphs_of_bits,
     members,
-    singletons,
     states_of_graph,
     transpose,
     union,
 )
 from graph_strategies import baps, mixed_graphs
-
-
-def test_a_set_of_three():
-    mask = singletons([5, 0, 70])
-    assert mask == 1 | 1 << 5 | 1 << 70
-    assert list(members(mask)) == [0, 5, 70]
 
 
 def test_closure_stays_within():

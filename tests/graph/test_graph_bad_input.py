@@ -20,7 +20,7 @@ def changed(matrix, i, j, value):
 
 
 # name: (call, words of the message)
-GRAPHS = {
+CASES = {
     "unknown node": (lambda: bf.MixedGraph(XYZ, [("x", "q")]), "'q'; nodes are: x, y, z"),
     "close name": (lambda: bf.MixedGraph(["praf"], [("praf", "Praf")]), "did you mean 'praf'?"),
     "unknown node in a query": (lambda: G.parents("Y"), "did you mean 'y'?"),
@@ -51,8 +51,6 @@ GRAPHS = {
     "cycle in a SEM": (lambda: bf.random_sem(CYCLE), "directed cycle a -> b -> a"),
     "bow": (lambda: bf.parse("z, x -> y <-> x").check_bap(), "graph has a bow at (x, y)"),
     "text that is a number": (lambda: bf.parse(3), "a graph is read from a string, not from int"),
-}
-SEMS = {
     "asymmetric Omega": (
         lambda: bf.LinearSEM(G, B, changed(OMEGA, 1, 2, 0.25)),
         "Omega is not symmetric: Omega[y, z] is 0.25 but Omega[z, y] is 0.5",
@@ -91,21 +89,13 @@ SEMS = {
 }
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_bad_graphs(name):
-    call, words = GRAPHS[name]
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input(name):
+    call, words = CASES[name]
     with pytest.raises(bf.BowfreeError) as caught:
         call()
     assert words in str(caught.value)
     assert isinstance(caught.value, ValueError)
-
-
-@pytest.mark.parametrize("name", SEMS)
-def test_bad_sems(name):
-    call, words = SEMS[name]
-    with pytest.raises(bf.BowfreeError) as caught:
-        call()
-    assert words in str(caught.value)
 
 
 def test_unknown_keyword():

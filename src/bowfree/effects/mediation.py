@@ -49,7 +49,31 @@ Effect = Callable[[Floats], tuple[float, Floats]]
 
 
 @dataclass(frozen=True, repr=False)
-class PathEffects(RowTable, ToDict):
+class _Effects(RowTable, ToDict):
+    of: str
+    on: str
+    rows: tuple[Row, ...]
+
+    def effect(self, name: str) -> Row:
+        """Return the row of one effect, such as "indirect" or "through m".
+
+        Raises
+        ------
+        BowfreeError
+            If there is no such effect.
+        """
+        for row in self.rows:
+            if row.effect == name:
+                return row
+        known = ", ".join(row.effect for row in self.rows)
+        raise BowfreeError(f"there is no effect {short_repr(name)}; there are: {known}")
+
+    def _content(self) -> Any:
+        return {"effects" if name == "rows" else name: x for name, x in vars(self).items()}
+
+
+@dataclass(frozen=True, repr=False)
+class PathEffects(_Effects):
     """Effects along the paths from one variable to another; returned by :func:`path_effects`.
 
     Attributes
@@ -65,31 +89,10 @@ class PathEffects(RowTable, ToDict):
         Level of the intervals.
     """
 
-    of: str
-    on: str
-    rows: tuple[Row, ...]
     confidence: float
     _columns: ClassVar = (
         "effect", "estimate", "se", "z", "p_value", "lower", "upper", "share"
     )  # fmt: skip
-
-    def effect(self, name: str) -> Row:
-        """Return the row of one effect, such as "indirect" or "through m".
-
-        Raises
-        ------
-        BowfreeError
-            If there is no such effect.
-        """
-        return _find(self.rows, name)
-
-    def _content(self) -> Any:
-        return {
-            "of": self.of,
-            "on": self.on,
-            "confidence": self.confidence,
-            "effects": self.rows,
-        }
 
     def _headline(self) -> str:
         first = self.rows[0]
@@ -116,7 +119,7 @@ class PathEffects(RowTable, ToDict):
 
 
 @dataclass(frozen=True, repr=False)
-class PathEffectBounds(RowTable, ToDict):
+class PathEffectBounds(_Effects):
     """Bounds of path effects over an equivalence class; see :func:`path_effect_bounds`.
 
     Attributes
@@ -132,25 +135,9 @@ class PathEffectBounds(RowTable, ToDict):
         Whether all of them were fitted.
     """
 
-    of: str
-    on: str
-    rows: tuple[Row, ...]
     n_members: int
     complete: bool
     _columns: ClassVar = ("effect", "lower", "upper", "nonzero")
-
-    def effect(self, name: str) -> Row:
-        """Return the row of one effect, such as "indirect" or "through m"."""
-        return _find(self.rows, name)
-
-    def _content(self) -> Any:
-        return {
-            "of": self.of,
-            "on": self.on,
-            "effects": self.rows,
-            "n_members": self.n_members,
-            "complete": self.complete,
-        }
 
     def _headline(self) -> str:
         first = self.rows[0]
@@ -170,14 +157,6 @@ class PathEffectBounds(RowTable, ToDict):
             for row in self.rows
         ]
         yield Table(("effect", "lower", "upper", "path exists in"), rows, left=(0,))
-
-
-def _find(rows: tuple[Row, ...], name: str) -> Row:
-    for row in rows:
-        if row.effect == name:
-            return row
-    known = ", ".join(row.effect for row in rows)
-    raise BowfreeError(f"there is no effect {short_repr(name)}; there are: {known}")
 
 
 @public
