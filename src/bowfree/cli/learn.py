@@ -118,19 +118,12 @@ def learn(
         work.output(print_json, found.to_dict())
     else:
         work.output(show, found.sections())
-    if report is not None and not work.interrupted:
+    if report is not None:
         settings = {"file": source.name, "strategy": search["strategy"], "seed": budget["rng"]}
-        work.save(
-            report,
-            lambda: render(
-                result,
-                data=rows,
-                equivalence_class=found.members,
-                average=found.average,
-                settings=settings,
-            ),
-            long=True,
-        )
+        results: dict[str, Any] = {"equivalence_class": found.members, "average": found.average}
+        page = work.run("the report", render, result, data=rows, settings=settings, **results)
+        if page is not None:
+            work.save(report, lambda: page)
     work.end()
 
 

@@ -8,7 +8,7 @@ import click
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import data_options, read_source
-from bowfree.cli.terminal import print_json, show
+from bowfree.cli.terminal import print_json, show, show_or_json
 from bowfree.cli.work import Work
 from bowfree.errors import GraphError
 from bowfree.graph.graph_like import graph_of
@@ -44,10 +44,13 @@ def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> N
     if equivalent:
         asked = work.run("the equivalent graphs", bf.equivalence_class, graph, required=True)
     ends: dict[str, Any] = {"of": of, "on": on}
-    sets = work.run("adjustment sets", bf.effects.adjustment_sets, asked, **ends, required=True)
+    sets = work.run("adjustment sets", bf.effects.adjustment_sets, asked, **ends, strict=True)
     found = work.run("instruments", bf.effects.instruments, asked, **ends, strict=True)
     implied = work.run("implications", graph.independencies)
-    if as_json:
+    if sets is None:  # after a signal
+        if equivalent:
+            work.output(show_or_json, asked.summary(), as_json)
+    elif as_json:
         instruments = None if found is None else found.to_dict()
         work.output(print_json, {"adjustment_sets": sets.to_dict(), "instruments": instruments})
     else:
