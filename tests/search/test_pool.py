@@ -58,7 +58,7 @@ def test_the_larger_of_two_scores_stays(offers):
     # The score of a graph as a neighbor differs by rounding from that of a visit. Which of the two
     # comes first depends on the threads, so it must not decide who is inside the window.
     assert kept([*offers, ("x, y, z", 0.0)]) == {"x -> y, isolated: z", "isolated: x, y, z"}
-    assert kept([*offers, ("x, y, z", 2.0)]) == {"x, y, z"}
+    assert kept([*offers, ("x, y, z", 2.0)]) == {"isolated: x, y, z"}
 
 
 def test_the_best_stay_when_there_are_too_many():
