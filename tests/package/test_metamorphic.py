@@ -303,7 +303,12 @@ def shifts(data):
 DRAWS_ROWS = {"bootstrap_fit", "bootstrap", "choose_penalty", "stability_selection"}
 # Equal to rounding only: differences of log-likelihoods, two tails of one distribution, and
 # quantiles between two values.
-ROUNDED = {("units", "edge_changes"), ("signs", "diagnose"), ("signs", "bootstrap")}
+ROUNDED = {
+    ("units", "edge_changes"),
+    ("signs", "diagnose"),
+    ("signs", "bootstrap"),
+    ("signs", "bootstrap_fit"),
+}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -86,7 +86,7 @@ def test_dictionary_and_back():
         (lambda: bf.greedy_search(cov=S, n=9, knowledge={"tiers": []}), "Knowledge.from_dict"),
         (lambda: bf.SearchSpace.from_dict({"limits": 3}), "unknown field 'limits'"),
         (lambda: bf.SearchSpace(max_edges=0, knowledge=KNOWN).required_graph(("x1", "x2", "x3", "x4")),
-         r"required edges \(x1 -> x2, x3, x4\) are not possible among BAPs with at most 0 edges"),
+         r"required edges \(x1 -> x2, isolated: x3, x4\) are not possible among BAPs with at most 0 edges"),
     ],
 )  # fmt: skip
 def test_bad_spaces(make, message):

@@ -246,10 +246,7 @@ def total_effects(
         def effects(draws: Floats) -> Floats:
             slopes = np.zeros((len(draws), d, d))
             slopes[:, k, l] = draws[:, rows]
-            E = np.zeros_like(slopes) + np.eye(d)
-            for _ in range(d - 1):  # no pivots, so that units change no bit
-                E = np.eye(d) + slopes @ E
-            return E.reshape(-1, d * d)
+            return np.array([total_effect_matrix(B) for B in slopes]).reshape(-1, d * d)
 
         resamples = resamples.map(effects)
         se = np.where(np.isnan(se), np.nan, resamples.se().reshape(d, d))
