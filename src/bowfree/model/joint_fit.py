@@ -119,7 +119,7 @@ class JointFit(Fit):
     >>> fit
     <JointFit of 2 nodes and 1 edge to 2 conditions, n = 150, loglik = -443.941, converged>
     >>> round(fit.conditions[1].srmr, 3)
-    0.004
+    0.003
     """
 
     own: tuple[ConditionParameters, ...] = ()
