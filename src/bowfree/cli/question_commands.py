@@ -40,7 +40,8 @@ def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> N
     import bowfree as bf
 
     graph = opt.read_graph(given)
-    work, asked = Work.begin(), graph
+    work = Work.begin()
+    asked: Any = graph
     if equivalent:
         asked = work.run("the equivalent graphs", bf.equivalence_class, graph, required=True)
     ends: dict[str, Any] = {"of": of, "on": on}
