@@ -324,13 +324,7 @@ class Prediction(TextDisplay, ToDict, _Columns, Frozen):
     r2: Floats
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one column for each prediction.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        """
+        """Return a data frame of "pandas", "polars" or "pyarrow", one column per prediction."""
         return data_frame(dict(zip(self.names, self.values.T, strict=True)), backend)
 
     def _headline(self) -> str:
@@ -375,15 +369,8 @@ class CaseResiduals(TextDisplay, ToDict, _Columns, Frozen):
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with the errors, and columns ``mahalanobis`` and ``p_value``.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-
-        Returns
-        -------
-        data frame
-            An underscore is prepended to a column that has the name of a variable.
+        An underscore is prepended to these two names if a variable has them; `backend` is "pandas",
+        "polars" or "pyarrow".
         """
         columns = dict(zip(self.names, self.values.T, strict=True))
         for name, values in (("mahalanobis", self.distance), ("p_value", self.p_value)):

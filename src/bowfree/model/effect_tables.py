@@ -65,16 +65,8 @@ class EffectMatrices(TextDisplay, ToDict):
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each ordered pair of variables.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns ``of`` (the cause), ``on`` (the variable it acts on) and those of
-            :meth:`effect`.
+        Its columns are ``of`` (the cause), ``on`` (the variable it acts on) and those of
+        :meth:`effect`; `backend` is "pandas", "polars" or "pyarrow".
         """
         return self._frame(self._matrices(), backend)
 
@@ -168,17 +160,8 @@ class TotalEffects(EffectMatrices, Frozen):
     def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:
         """Return a data frame with one row for each ordered pair of variables.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        confidence : float
-            Level of the intervals.
-
-        Returns
-        -------
-        data frame
-            Columns of, on, estimate, se, z, p_value, lower, upper (the confidence interval).
+        Its columns are of, on, estimate, se, z, p_value, lower, upper (the interval of level
+        `confidence`); `backend` is "pandas", "polars" or "pyarrow".
         """
         return self._frame(self._matrices(confidence), backend)
 
