@@ -154,7 +154,7 @@ def use_workbench(tab):
     tab.press_button("Search")
     tab.press_button("Start search")
     tab.until(tab.one(".candidates"))
-    assert "best score −8.8492" in tab.text("[role=status]").replace("-", "−")
+    assert "best score −8.8492" in tab.text(".found").replace("-", "−")
 
 
 def test_jupyterlab(tab, tmp_path):
