@@ -129,7 +129,7 @@ TEST(an_average_over_a_class_counts_members) {
     const AverageOptions options{100.0, {}, {}};
     const Stop stop;
     const ClassPart part =
-        add_class(counter, {{graph}, {1.0}, 0}, options, sums, class_sums, stop, stop);
+        add_class(counter, {{graph}, {1.0}}, options, sums, class_sums, stop, stop);
     CHECK(part.complete);
     CHECK_EQUAL(part.components.at(0), 3u);
     CHECK_CLOSE(sums.directed[1 * 2 + 0], 1.0 / 3.0, 1e-12);
