@@ -620,8 +620,7 @@ class ExactSearch {
         for (Cell& cell : cells_) {
             const double least = needed(cell);
             each_district(cell, least, [&](const Candidate& candidate, double closing) {
-                if (better_than_singles(candidate))
-                    kept_.push_back({candidate, cell.c, cell.prefix, closing});
+                kept_.push_back({candidate, cell.c, cell.prefix, closing});
             });
         }
     }
@@ -646,10 +645,21 @@ class ExactSearch {
             if (!(group_best_[cell.size - 1][group] + base > least)) return;
             each_group_member(group, cell.size - 1, [&](Set others) {
                 stop_.check();
-                if (closing_of_others(others) + base > least)
+                const double bound = closing_of_others(others) + base;
+                if (bound > least && bound > closing_of_singles(cell, others))
                     each_district_with(cell, others, uncovered, least, visit);
             });
         });
+    }
+
+    /// The closing of single nodes with parents in the same prefixes. A district that is no better
+    /// can be replaced by them in every order in which c is the last member.
+    double closing_of_singles(const Cell& cell, Set others) const {
+        bool alone = may_be_alone(cell.c);
+        each(others, [&](int v) { alone &= may_be_alone(v); });
+        if (!alone) return -infinity;
+        return least_sum(single_, others) + single_.at(cell.c, cell.prefix) -
+               least_sum(share_, others);
     }
 
     /// The same for given other members and their edges.
@@ -659,6 +669,8 @@ class ExactSearch {
         const int c = cell.c;
         const Set members = others | bit(c), outside = cell.prefix & ~others;
         const double shares = least_sum(share_, others);
+        const double singles = closing_of_singles(cell, others);
+        const auto enough = [&](double closing) { return closing > least && closing > singles; };
         Pairs pairs;
         each(others, [&](int t) { pairs.emplace_back(c, t); });
         parents_of(c) = spouses_of(c) = 0;
@@ -669,12 +681,12 @@ class ExactSearch {
                 ++found_.bounded;
                 Candidate candidate = built(members);
                 const double costs = cost_ * count_edges_of(candidate) + shares;
-                if (!(loglik_bound(members, false) - costs > least)) return;
-                if (largest_ > 2 && !(loglik_bound(members, true) - costs > least)) return;
+                if (!enough(loglik_bound(members, false) - costs)) return;
+                if (largest_ > 2 && !enough(loglik_bound(members, true) - costs)) return;
                 ++found_.fitted;
                 const double closing = -0.5 * objective(candidate) - costs;
                 candidate.value = closing + shares;
-                if (closing > least) visit(candidate, closing);
+                if (enough(closing)) visit(candidate, closing);
             });
         });
     }
@@ -686,14 +698,6 @@ class ExactSearch {
             permitted &= heads <= max_heads() && (must_be_spouses_[v] & ~built_spouses_[v]) == 0;
         });
         return permitted;
-    }
-
-    /// Whether the district is better than single nodes, in some order. Otherwise these replace it
-    /// in every graph.
-    bool better_than_singles(const Candidate& candidate) const {
-        bool alone = true;
-        each(candidate.members, [&](int v) { alone &= may_be_alone(v); });
-        return !alone || candidate.value > least_sum(single_, candidate.members);
     }
 
     Candidate built(Set members) const {

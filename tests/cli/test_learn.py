@@ -31,6 +31,11 @@ def test_learn_prints_the_graph_and_its_class(plants):
     assert max(map(len, out.splitlines())) <= 82
 
 
+def test_learn_with_a_proof(plants):
+    out = run("learn", plants, "--exact").stdout
+    assert "roved best among BAPs with at most 2 nodes in a district" in " ".join(out.split())
+
+
 def test_learn_json_has_everything(plants):
     document = json.loads(run("learn", plants, "--json", "--jobs", 2, "--penalty", 0.5).stdout)
     result = bf.greedy_search(bf.datasets.load_demo(), rng=0, penalty=0.5)

@@ -48,6 +48,12 @@ MAX_AVERAGED = 30  # variables; averaging takes minutes beyond
     type=opt.FRACTION,
     help="Share of the rows to reserve for standard errors and tests, such as 0.5.",
 )
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Prove that no better graph with districts of at most 2 variables (or --max-district) and "
+    "at most 3 parents of each variable exists; for up to about 12 variables.",
+)
 @opt.budget_options
 @click.option("--out", type=opt.NewPath(), help="A new folder for all results.")
 @click.option("--report", type=opt.NewPath(), help="A new file for a report in HTML.")
@@ -64,6 +70,7 @@ def learn(
     graph_format: str | None,
     as_json: bool,
     holdout: float | None,
+    exact: bool,
     **given: Any,
 ) -> None:
     """Learn a graph from DATA, a file with named columns (or covariances).
@@ -91,7 +98,12 @@ def learn(
     rows = None if source.conditions is not None else arguments.get("data")
     work = Work.begin()
     arguments |= search | budget | {"holdout": holdout}
+    if exact and arguments["max_district"] is None:
+        arguments["max_district"] = 2
     result = work.run("the search", bf.greedy_search, **arguments, required=True, bar="searching")
+    if exact:
+        limit = budget["time_limit"]
+        result = work.run("the proof", bf.exact_search, start=result, time_limit=limit) or result
     if not result.complete:
         say("Warning: the search ended early; a longer one may find a better graph")
     found, written = _Findings(result, rows), set()
