@@ -65,10 +65,17 @@ def fit_warnings(fit: Fit, estimates: Sequence[Estimate]) -> list[str]:
         where = f"District {{{join_names(district.nodes)}}}"
         if district.diverging:
             found.append(f"{where}: a coefficient tends to infinity; there is no finite maximum.")
+        elif district.rounded:
+            found.append(f"{where}: the maximum is certified for rounded correlations only.")
         elif not district.converged:
             found.append(f"{where}: the fit is not certified to be a maximum of the likelihood.")
         if district.n_optima > 1:
             found.append(f"{where}: the likelihood has {district.n_optima} local maxima.")
+        if district.more_starts == "too large":
+            found.append(
+                f"{where}: the graph fits badly, and other maxima of the likelihood were not looked "
+                "for, because there are too many parameters (n_starts=20 looks for them)."
+            )
     if math.isfinite(fit.n) and any(math.isnan(row.se) for row in estimates):
         found.append(
             "There are no standard errors: the information matrix is singular at the estimate, so "
