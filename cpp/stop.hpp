@@ -79,7 +79,7 @@ class Stop {
   private:
     static constexpr auto callback_interval = std::chrono::milliseconds(50);
     /// Reading the clock costs as much as a unit of work of a small kernel, so while calls come in
-    /// quick succession it is read once in so many.
+    /// quick succession it is read once in `calls_per_poll`.
     static constexpr int calls_per_poll = 16;
     static constexpr auto quick_succession = std::chrono::milliseconds(1);
 

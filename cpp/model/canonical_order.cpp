@@ -81,21 +81,21 @@ void CanonicalOrder::arrange(const District& given) {
     const int k = given.k, m = given.m();
     district_.k = k;
     district_.nodes.resize(m);
-    place_.resize(m);
+    position_.resize(m);
     for (int i = 0; i < m; ++i) {
         district_.nodes[i] = given.nodes[order_[i]];
-        place_[order_[i]] = i;
+        position_[order_[i]] = i;
     }
     district_.parents.resize(k);
     for (int v = 0; v < k; ++v) {
         std::vector<int>& row = district_.parents[v];
         row.clear();
-        for (const int p : given.parents[order_[v]]) row.push_back(place_[p]);
+        for (const int p : given.parents[order_[v]]) row.push_back(position_[p]);
         std::ranges::sort(row);
     }
     district_.spouse_pairs.clear();
     for (const auto& [a, b] : given.spouse_pairs)
-        district_.spouse_pairs.push_back(std::minmax({place_[a], place_[b]}));
+        district_.spouse_pairs.push_back(std::minmax({position_[a], position_[b]}));
     std::ranges::sort(district_.spouse_pairs);
 }
 

@@ -34,7 +34,7 @@ class CanonicalOrder {
     void arrange(const District& given);
 
     District district_;
-    std::vector<int> order_, place_;
+    std::vector<int> order_, position_;
     std::vector<double> key_, finer_;
 };
 

@@ -53,8 +53,8 @@ struct Workspace {
 class Scorer {
   public:
     /// The cost of a node or an edge is penalty * log(n) / n, n being the number of observations of
-    /// all conditions. With `sweeps` > 0, F is the value after so many sweeps of the paper's RICF,
-    /// for observational data only.
+    /// all conditions. With `sweeps` > 0, F is the value after that number of sweeps of the paper's
+    /// RICF, for observational data only.
     Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps = 0);
 
     int d() const { return data_.d; }

@@ -57,7 +57,7 @@ class Screen {
         std::vector<int> parents, spouses;
         std::vector<double> share;   // by spouse: W_qv / W_vv
         std::vector<double> factor;  // of the regressors' covariances
-        std::vector<double> losses;  // by regressor, if one was asked for
+        std::vector<double> losses;  // by regressor, once computed
     };
     const Row& row(const Graph& graph, int node);
     const Row& factored(const Graph& graph, int node);

@@ -107,7 +107,7 @@ class StructureChains {
         memory_.add(states, stop);
     }
 
-    /// The best graphs known to any chain, by decreasing weight. Their scores are computed anew,
+    /// The best graphs known to any chain, by decreasing weight. Their scores are computed again,
     /// because that of a proposed graph was the score of its neighbor plus a gain, with rounding.
     std::vector<Scored> pool(const Stop& stop) const;
 
