@@ -135,7 +135,7 @@ def test_a_time_limit_does_not_wait_for_workers():
             return Future()  # for ever
 
     began = time.monotonic()
-    with pytest.raises(bf.BowfreeError, match=r"time was up before every chain had"):
+    with pytest.raises(bf.BowfreeError, match=r"the time limit was reached before every chain had"):
         bf.structure_mcmc(**OPTIONS, executor=Asleep(), time_limit=0.2)
     assert time.monotonic() - began < 2
 

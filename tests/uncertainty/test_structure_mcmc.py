@@ -89,7 +89,7 @@ def test_time_limit():
     assert cut.scores.shape[0] == 3
     assert cut.scores.shape[1] >= 4
     assert cut.states.shape[:2] == cut.scores.shape
-    with pytest.raises(bf.BowfreeError, match="time was up before"):
+    with pytest.raises(bf.BowfreeError, match="the time limit was reached before"):
         bf.structure_mcmc(cov=S, n=100, steps=10**9, rng=4, time_limit=0.05)
 
 
