@@ -122,7 +122,8 @@ def exact_search(
 
     A greedy search comes first. The time of the proof depends on the data. With districts of at
     most 2 nodes and 3 parents it takes about a second for 10 variables and half a minute for 12;
-    DAGs of 20 variables take a second, and districts of 3 nodes take minutes for 10 variables.
+    DAGs of 20 variables take a second. With districts of 3 nodes, a bound rather than a proof is
+    to be expected beyond about 8 variables.
 
     Parameters
     ----------
