@@ -147,7 +147,7 @@ inline void solve_lower_transposed(const double* L, int n, double* X, int column
 /// eigenvectors.
 inline void diagonalize(double* A, int n, double* V = nullptr, const Stop* stop = nullptr) {
     constexpr int max_rounds = 60;        // they converge quadratically: about six are needed
-    constexpr double negligible = 1e-32;  // squared, relative: rounding of the eigenvalues
+    constexpr double negligible = 1e-30;  // squared, relative: rounding of the entries
     const auto at = [&](int i, int j) -> double& {
         return A[static_cast<std::ptrdiff_t>(i) * n + j];
     };

@@ -30,6 +30,7 @@ CALLS = {
     "compare": lambda data: bf.compare([GRAPH, bf.MixedGraph(GRAPH.nodes)], data).fits[0].loglik,
     "edge_changes": lambda data: bf.edge_changes(GRAPH, data).rows[0].score,
     "exhaustive_search": lambda data: bf.exhaustive_search(data).scores[:5],
+    "exact_search": lambda data: bf.exact_search(data, graph_class="dag").score,
     "effect_bounds": lambda data: bf.effect_bounds(bf.equivalence_class(GRAPH), data).lower,
     "structure_mcmc": lambda data: (
         bf.structure_mcmc(data, steps=100, burn_in=10, thin=5, chains=1, rng=1).directed

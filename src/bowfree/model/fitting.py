@@ -143,12 +143,12 @@ def fit(
     (0.5, 0.6)
     """
     context = context_of(graph)
-    moments = context.read(
-        data,
-        DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means),
-        bows=method == "newton",
-    )
+    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    moments = context.read(data, options, bows=rule.method == "newton")
     check_choice("baseline", baseline, get_args(Baseline))
+    if not isinstance(fixed_x, bool):
+        raise BowfreeError(f"fixed_x must be True or False, got {short_repr(fixed_x)}")
     if fixed_x and (isinstance(moments, JointMoments) or not moments.plain):
         raise DataError(
             "fixed_x=True requires one table of complete rows without weights, or a covariance "
@@ -156,7 +156,6 @@ def fit(
         )
     if clusters is not None:
         moments = _with_clusters(moments, context.moments if data is None else data, clusters)
-    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
     generator = None if rng is None else random_generator(rng)  # for the starts and the resamples
     look = n_starts is None
     starts = 1 if n_starts is None else n_starts

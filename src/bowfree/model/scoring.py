@@ -152,8 +152,8 @@ def _fit_for_score(
 ) -> Fit:
     """Fit a graph from the canonical start, which scores are computed from."""
     context = context_of(graph)
-    moments = context.read(data, options, bows=method == "newton")
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    moments = context.read(data, options, bows=rule.method == "newton")
     fit = fit_moments(context.graph, moments, rule)
     warn_if_doubtful(fit.certificate)
     return fit
