@@ -72,7 +72,7 @@ def _decompress(path: Path) -> bytes:
             import zstandard
 
             # Unlike a stream reader, this raises an error if the file is cut off.
-            found = zstandard.ZstdDecompressor().decompress(content, max_output_size=largest)
+            found: bytes = zstandard.ZstdDecompressor().decompress(content, max_output_size=largest)
         else:
             found = gzip.GzipFile(fileobj=io.BytesIO(content)).read(largest + 1)
     except ImportError:
