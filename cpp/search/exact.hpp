@@ -23,15 +23,18 @@
 // is found by dynamic programming over subsets and the number of nodes that no district has claimed
 // so far: an upper bound of all scores. (In the relaxation single nodes may have any number of
 // parents. Otherwise districts would seem better than they are, because their members see the
-// parents of each other.) The triples (c, R, number of members) are the *cells*. The best order that passes through a cell bounds all graphs with a
-// district in it, so cells whose bound is below the score of a known graph are empty. Districts are
-// bounded before they are fitted: removing a member c without children in the district,
+// parents of each other.)
+//
+// The triples (c, R, number of members) are the *cells*. The best order that passes through a cell
+// bounds all graphs with a district in it, so cells whose bound is below the score of a known graph
+// are empty. Districts are bounded before they are fitted: removing a member c without children in
+// the district,
 //
 //     loglik(C) <= loglik(C - c) + loglik(c | the rest of C and the parents of C),
 //
 // because the right-hand side is the likelihood of a larger model. Pairs within larger districts
-// are fitted, from several starts. Cells are opened in the order of
-// their bounds, and districts are fitted only if their bounds exceed the known score.
+// are fitted, from several starts. Cells are opened in the order of their bounds, and districts are
+// fitted only if their bounds exceed the known score.
 //
 // What remains are few districts. A* search over states (nodes placed, districts begun) with the
 // relaxation as heuristic finds the best graph that consists of them and of single nodes.
