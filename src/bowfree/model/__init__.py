@@ -4,8 +4,8 @@
 values, ``joint_fit`` from several conditions), ``scoring`` scores graphs. ``fit_result`` is the fit,
 ``certificates`` its optimality, ``fit_summary`` its tables, ``inference`` its standard errors,
 ``fit_indices`` its tests, ``diagnostics`` its modification indices, predictions and residuals,
-``resampling`` its bootstrap. ``effect_tables`` has total effects, and the shared behavior of matrices of effects; ``context`` the
-scoring rule, and the data and settings that come with a graph.
+``resampling`` its bootstrap, ``effect_tables`` its total effects. ``context`` has the scoring rule,
+and the data and settings that come with a graph.
 """
 
 import lazy_loader

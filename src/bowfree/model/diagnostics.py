@@ -7,9 +7,9 @@ information, I the information of the free parameters and k that between the two
     index = g^2 / (c - k I^-1 k^T),    expected change = g / (c - k I^-1 k^T),
 
 as in lavaan's ``modindices`` (expected information; with missing values, that of the patterns in the
-data). The index approximates the decrease of
-chi-square if the edge were added; :func:`bowfree.edge_changes` computes the exact one. Edges that
-would create a bow or a directed cycle are skipped, and listed as such.
+data). The index approximates the decrease of chi-square if the edge were added;
+:func:`bowfree.edge_changes` computes the exact one. Edges that would create a bow or a directed
+cycle are skipped, and listed as such.
 
 **Predictions** use the joint normal distribution with the means of the data and the fitted
 ``Sigma``:

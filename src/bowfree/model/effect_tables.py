@@ -222,7 +222,6 @@ def total_effects(
     for _ in range(d.bit_length()):
         reach = reach @ reach
     variance[~reach | np.eye(d, dtype=bool)] = np.nan
-    effect = np.where(reach, E, 0.0)
     se = np.sqrt(np.maximum(variance, 0.0))
     if resamples is not None:
 
@@ -233,5 +232,5 @@ def total_effects(
 
         resamples = resamples.map(effects)
         se = np.where(np.isnan(se), np.nan, resamples.se().reshape(d, d))
-    z, p_value = wald(effect, se)
-    return TotalEffects(errors.names, effect, se, z, p_value, resamples)
+    z, p_value = wald(E, se)
+    return TotalEffects(errors.names, E, se, z, p_value, resamples)
