@@ -10,8 +10,8 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.equivalence.class_members import marks_of
 from bowfree.equivalence.targets import Kind, Targets
+from bowfree.graph.encodings import states_of_graph
 from random_models import collider_data, random_bap
 
 KINDS = get_args(Kind)
@@ -82,7 +82,7 @@ def test_members_are_sorted_as_pairs_are_decided(kind, known):
         sets = (("v3",), ("v1", "v2"), ("v0", "v2", "v3"))
         before = Targets(g.nodes, tuple(known), "perfect").core
         wanted = Targets(g.nodes, sets, kind).core
-        marks = np.array([marks_of(m, members._edges) for m in members], dtype=np.uint8)
+        marks = np.array([states_of_graph(m, members._edges) for m in members])
         marks = marks.reshape(len(members), -1)
         found = _core.split_members(*g._bits(), marks, before, wanted, 3, 2, None)
         for k in range(len(sets)):

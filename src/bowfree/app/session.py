@@ -25,8 +25,7 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
 from bowfree.formats.text_formats import FORMATS
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.model.fit_result import Fit
 from bowfree.results.serialization import to_plain
 from bowfree.space.knowledge import Knowledge

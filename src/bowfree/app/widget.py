@@ -9,7 +9,7 @@ from bowfree.app import front_end
 from bowfree.app.session import Session
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError
-from bowfree.graph.graph_like import GraphLike
+from bowfree.graph.mixed_graph import GraphLike
 from bowfree.parameters import Correlation, Means, Missing, public
 from bowfree.space.knowledge import Knowledge
 

@@ -18,8 +18,7 @@ from bowfree.equivalence.targets import target_set
 from bowfree.errors import DataWarning
 from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.text_formats import FORMATS, read
-from bowfree.graph.graph_like import graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph, graph_of
 from bowfree.parameters import Baseline, Interval, Penalty, StandardErrorKind, TestKind
 from bowfree.results.display import Table, significant
 from bowfree.text_reading import read_text

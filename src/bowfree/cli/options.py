@@ -21,8 +21,7 @@ from bowfree.errors import BowfreeError, GraphError, ParseError
 from bowfree.formats.lavaan import read_lavaan
 from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.text_formats import FORMATS, read
-from bowfree.graph.graph_like import graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph, graph_of
 from bowfree.graph.text import parse
 from bowfree.parameters import GraphClass, Kind, summary
 from bowfree.space.knowledge import Knowledge

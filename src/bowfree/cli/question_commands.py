@@ -11,7 +11,7 @@ from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, show, show_or_json
 from bowfree.cli.work import Work
 from bowfree.errors import GraphError
-from bowfree.graph.graph_like import graph_of
+from bowfree.graph.mixed_graph import graph_of
 from bowfree.results.display import count
 
 _ends = opt.group(

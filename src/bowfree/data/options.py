@@ -55,9 +55,8 @@ from bowfree.data.sample import (
 )
 from bowfree.data.streaming import Sums, is_stream, read_stream
 from bowfree.errors import DataError
-from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.identification import check_identified
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.parameters import Correlation, Means, Missing, public
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, is_number

@@ -27,20 +27,11 @@ from functools import partial
 from itertools import combinations, islice, permutations
 from typing import Any, ClassVar
 
-import numpy as np
-
 from bowfree.effects.pag_adjustment import backdoor_graph
-from bowfree.equivalence.class_members import (
-    EquivalenceClass,
-    class_components,
-    count_options,
-    marks_of,
-    member_batches,
-)
+from bowfree.equivalence.class_members import EquivalenceClass, class_components
 from bowfree.errors import GraphError
-from bowfree.graph.encodings import BIDIRECTED, FORWARD, closure, members, union
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.encodings import closure, members, union
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.graph.pag import PAG
 from bowfree.graph.separation import minimal_separators
 from bowfree.graph.text import quote
@@ -430,25 +421,10 @@ def class_graphs(
         return [graph_of(given)], 1, True
     graph = given.graph
     x = graph._node(of)
-    for edges, factors in class_components(given):
-        pairs = [given._edges[e] for e in edges]
-        if x not in {v for pair in pairs for v in pair}:
-            continue
-        own, options = np.array(marks_of(graph, pairs), dtype=np.uint8), count_options(factors)
-        empty = [0] * len(graph)
-        graphs = []
-        for batch in member_batches(edges, own, factors, min(options, limit)):
-            for marks in batch.tolist():
-                parents, spouses = empty.copy(), empty.copy()
-                for (i, j), mark in zip(pairs, marks, strict=True):
-                    if mark == BIDIRECTED:
-                        spouses[i] |= 1 << j
-                        spouses[j] |= 1 << i
-                    else:
-                        tail, head = (i, j) if mark == FORWARD else (j, i)
-                        parents[head] |= 1 << tail
-                graphs.append(graph._with(parents, spouses))
-        return graphs, given.size, given.complete and options <= limit
+    for part in class_components(given):
+        if x in {v for pair in part.pairs for v in pair}:
+            graphs = list(part.graphs(limit))
+            return graphs, given.size, given.complete and part.size <= limit
     return [graph], given.size, True  # the exposure has no edges
 
 

@@ -29,14 +29,7 @@ from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.effects.bounds_result import EffectBounds, Formula
-from bowfree.equivalence.class_members import (
-    EquivalenceClass,
-    batch_size,
-    class_components,
-    count_options,
-    marks_of,
-    member_batches,
-)
+from bowfree.equivalence.class_members import EquivalenceClass, batch_size, class_components
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning, warn
@@ -289,22 +282,20 @@ def class_bounds(
     total = {name: np.zeros((d, d)) if name == "negative" else np.eye(d) for name in MATRICES}
     size, complete, done = 1, members.complete, 0
     components = list(class_components(members))
-    planned = sum(min(count_options(factors), limit) for _, factors in components)
-    for edges, factors in components:
-        pairs, seen = [members._edges[e] for e in edges], 0
-        own = np.array(marks_of(members.graph, pairs), dtype=np.uint8)
-        options = count_options(factors)
-        size *= options
+    planned = sum(min(part.size, limit) for part in components)
+    for part in components:
+        size *= part.size
+        seen = 0
         counter.reset()
-        for marks in member_batches(edges, own, factors, min(options, limit)):
-            seen += counter.add_members(pairs, marks, budget.seconds_left if seen else None)
+        for marks in part.batches(limit):
+            seen += counter.add_members(part.pairs, marks, budget.seconds_left if seen else None)
             budget.report_progress("members", done + seen, planned)
             if budget.expired or counter.work >= max_work:
                 break
         done += seen
-        complete &= seen == options
+        complete &= seen == part.size
         tally = counter.tally()
-        nodes = sorted({v for pair in pairs for v in pair})
+        nodes = sorted({v for pair in part.pairs for v in pair})
         block = np.ix_(nodes, nodes)
         for name in MATRICES:
             divisor = 1.0 if name in EXTREMES else tally["n_members"]

@@ -24,13 +24,7 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.effects.design_result import Design
-from bowfree.equivalence.class_members import (
-    EquivalenceClass,
-    class_components,
-    count_options,
-    marks_of,
-    member_batches,
-)
+from bowfree.equivalence.class_members import EquivalenceClass, class_components
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import (
@@ -43,8 +37,7 @@ from bowfree.equivalence.targets import (
 )
 from bowfree.errors import BowfreeError
 from bowfree.graph.encodings import BACKWARD, FORWARD
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.model.context import context_of
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Kind, Rng, public
@@ -308,12 +301,9 @@ class Component(NamedTuple):
 
 def _components(members: EquivalenceClass, present: Targets, limit: int) -> Iterator[Component]:
     graph = members.graph
-    for edges, factors in class_components(members):
-        pairs = [members._edges[e] for e in edges]
-        own = np.array(marks_of(graph, pairs), dtype=np.uint8)
-        n_options = count_options(factors)
-        marks = np.concatenate(list(member_batches(edges, own, factors, min(n_options, limit))))
-        names = [graph.nodes[v] for v in sorted({v for pair in pairs for v in pair})]
+    for part in class_components(members):
+        marks = np.concatenate(list(part.batches(limit)))
+        names = [graph.nodes[v] for v in sorted({v for pair in part.pairs for v in pair})]
         index = {name: i for i, name in enumerate(names)}
         conditions = informative(
             (kind, tuple(name for name in targets if name in index))
@@ -328,7 +318,7 @@ def _components(members: EquivalenceClass, present: Targets, limit: int) -> Iter
             _split(heads, np.zeros(len(heads), dtype=np.int32)),
             [(get_args(Kind).index(kind), [index[v] for v in at]) for kind, at in conditions],
             index,
-            members.complete and n_options <= limit,
+            members.complete and part.size <= limit,
         )
 
 

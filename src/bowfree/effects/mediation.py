@@ -27,8 +27,7 @@ from bowfree.effects.bounds import _regular_moments, read_moments
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError, GraphError
-from bowfree.graph.graph_like import GraphLike
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit

@@ -3,8 +3,7 @@
 Connected components of the skeleton, and the free choices among the collider-invariant graphs, vary
 independently. A class is therefore stored as its factors: one of 10^12 members is counted,
 summarized and tested for membership as easily as a small one, and its members are generated one by
-one. Quantities that concern one component, such as effects, are computed component by component
-(:func:`class_components`, :func:`member_batches`).
+one. Quantities that concern one component, such as effects, are computed component by component.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from bowfree import _core
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary, member_count
 from bowfree.equivalence.decision import adjacency, aligned
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
-from bowfree.graph.encodings import BACKWARD, BIDIRECTED, EDGES, FORWARD, members
+from bowfree.graph.encodings import EDGES, States, masks_of_states, members, states_of_graph
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import describe
 from bowfree.model.context import Context
@@ -39,14 +38,63 @@ _BATCH = 512  # members per call of the core
 
 @dataclass(frozen=True, eq=False)
 class Factor(Frozen):
-    """Edges whose marks vary together.
-
-    `marks` has a row for each option and a column for each edge; a mark is the state of a pair, see
-    `bowfree.graph.encodings`.
-    """
+    """Edges whose marks vary together; `marks` has a row of pair states for each option."""
 
     edges: tuple[int, ...]
-    marks: npt.NDArray[np.uint8]
+    marks: States
+
+
+@dataclass(frozen=True, eq=False)
+class Orientations:
+    """The orientations of some edges: the product of factors, whose edges are indices of `pairs`."""
+
+    graph: MixedGraph
+    pairs: list[tuple[int, int]]
+    own: States  # of the graph itself
+    factors: Sequence[Factor]
+
+    @property
+    def size(self) -> int:
+        """Number of orientations."""
+        return math.prod(len(factor.marks) for factor in self.factors)
+
+    def marks(self, index: npt.NDArray[np.intp]) -> States:
+        """Return the orientations with these numbers, shape (numbers, pairs)."""
+        marks = np.tile(self.own, (len(index), 1))
+        for factor in reversed(self.factors):
+            index, option = np.divmod(index, len(factor.marks))
+            marks[:, list(factor.edges)] = factor.marks[option]
+        return marks
+
+    def batches(self, limit: int | None = None) -> Iterator[States]:
+        """Yield all orientations, or the first `limit`, in batches."""
+        size = self.size if limit is None else min(self.size, limit)
+        start = 0
+        while start < size:
+            index = np.arange(start, min(start + batch_size(start), size))
+            start += len(index)
+            yield self.marks(index)
+
+    def graphs(self, limit: int | None = None) -> Iterator[MixedGraph]:
+        """Yield the graphs of these orientations, without other edges."""
+        for marks in self.batches(limit):
+            yield from map(self._graph, marks.tolist())
+
+    def graph_at(self, index: int) -> MixedGraph:
+        """Return the graph with this number, which may exceed 64 bits."""
+        marks = self.own.copy()
+        for factor in reversed(self.factors):
+            index, option = divmod(index, len(factor.marks))
+            marks[list(factor.edges)] = factor.marks[option]
+        return self._graph(marks.tolist())
+
+    def _graph(self, marks: list[int]) -> MixedGraph:
+        return self.graph._with(*masks_of_states(len(self.graph), marks, self.pairs))
+
+
+def batch_size(seen: int) -> int:
+    """Return the number of members of the next batch; the first one has a single member."""
+    return _BATCH if seen else 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,10 +171,13 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
             raise OverflowError(f"the class has {self.size} members; use .size instead of len")
         return self.size
 
+    @cached_property
+    def _orientations(self) -> Orientations:
+        own = states_of_graph(self.graph, self._edges)
+        return Orientations(self.graph, self._edges, own, self._factors)
+
     def __iter__(self) -> Iterator[MixedGraph]:
-        options = [range(size) for size in self._sizes]
-        for choice in product(*options):
-            yield self._member(choice)
+        return self._orientations.graphs()
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
@@ -134,40 +185,17 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         i = index + self.size if index < 0 else index
         if not 0 <= i < self.size:
             raise IndexError(f"index {index} in a class of {self.size} members")
-        choice = []
-        for size in reversed(self._sizes):
-            i, digit = divmod(i, size)
-            choice.append(digit)
-        return self._member(choice[::-1])
-
-    def _member(self, choice: Sequence[int]) -> MixedGraph:
-        parents, spouses = list(self._fixed[0]), list(self._fixed[1])
-        for factor, option in zip(self._factors, choice, strict=True):
-            for e, mark in zip(factor.edges, factor.marks[option].tolist(), strict=True):
-                i, j = self._edges[e]
-                if mark == FORWARD:
-                    parents[j] |= 1 << i
-                elif mark == BACKWARD:
-                    parents[i] |= 1 << j
-                else:
-                    spouses[i] |= 1 << j
-                    spouses[j] |= 1 << i
-        return self.graph._with(parents, spouses)
-
-    @cached_property
-    def _fixed(self) -> tuple[list[int], list[int]]:
-        """Masks of the edges that are in no factor."""
-        parents, spouses = list(self.graph._parents), list(self.graph._spouses)
-        for factor in self._factors:
-            for e in factor.edges:
-                for i, j in (self._edges[e], self._edges[e][::-1]):
-                    parents[i] &= ~(1 << j)
-                    spouses[i] &= ~(1 << j)
-        return parents, spouses
+        return self._orientations.graph_at(i)
 
     @cached_property
     def _options(self) -> list[frozenset[bytes]]:
         return [frozenset(row.tobytes() for row in f.marks) for f in self._factors]
+
+    @cached_property
+    def _fixed(self) -> list[int]:
+        """The edges that are in no factor."""
+        free = {e for factor in self._factors for e in factor.edges}
+        return [e for e in range(len(self._edges)) if e not in free]
 
     def __contains__(self, graph: object) -> bool:
         if not isinstance(graph, MixedGraph) or not graph.is_bap():
@@ -177,24 +205,17 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         other = aligned(self.graph, graph)
         if adjacency(other) != adjacency(self.graph):
             return False
-        marks, own = (marks_of(g, self._edges) for g in (other, self.graph))
-        free = {e for factor in self._factors for e in factor.edges}
-        if any(marks[e] != own[e] for e in range(len(own)) if e not in free):
-            return False
-        return all(
-            bytes(marks[e] for e in factor.edges) in options
+        marks = states_of_graph(other, self._edges)
+        own = self._orientations.own
+        return all(marks[e] == own[e] for e in self._fixed) and all(
+            marks[list(factor.edges)].tobytes() in options
             for factor, options in zip(self._factors, self._options, strict=True)
         )
 
     def summary(self) -> ClassSummary:
-        """Count the marks of each edge over all members.
-
-        Returns
-        -------
-        ClassSummary
-        """
+        """Count the marks of each edge over all members."""
         counts = np.zeros((len(self._edges), 1 + max(EDGES)), dtype=object)  # column: the mark
-        for e, mark in enumerate(marks_of(self.graph, self._edges)):
+        for e, mark in enumerate(self._orientations.own):
             counts[e, mark] = self.size
         for factor, size in zip(self._factors, self._sizes, strict=True):
             times = self.size // max(size, 1)  # a class may be empty, see permitted_by
@@ -239,13 +260,9 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         permitted = np.array(
             [masks[i, j] >> marks & 1 for i, j in self._edges], dtype=bool
         ).reshape(-1, len(marks))  # edges x marks
-        free = {e for factor in self._factors for e in factor.edges}
-        own = marks_of(self.graph, self._edges)
-        possible = all(permitted[e, mark] for e, mark in enumerate(own) if e not in free)
-        edges = set(self._edges)
-        d = len(self.graph)
-        possible &= all(
-            masks[i, j] & 1 for i, j in combinations(range(d), 2) if (i, j) not in edges
+        own, edges = self._orientations.own, set(self._edges)
+        possible = all(permitted[e, own[e]] for e in self._fixed) and all(
+            masks[pair] & 1 for pair in combinations(range(len(self.graph)), 2) if pair not in edges
         )
         kept = []
         for factor in self._factors:
@@ -273,12 +290,8 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         """Return the class of the first `limit` members, one of which is the graph itself."""
         if self.size <= limit:
             return self
-        own = marks_of(self.graph, self._edges)
-        marks = np.tile(np.array(own, dtype=np.uint8), (limit, 1))
-        index = np.arange(limit)
-        for factor in reversed(self._factors):
-            index, digit = np.divmod(index, len(factor.marks))
-            marks[:, list(factor.edges)] = factor.marks[digit]
+        own = self._orientations.own
+        marks = self._orientations.marks(np.arange(limit))
         if not (marks == own).all(axis=1).any():
             marks[-1] = own
         return self._with((single_factor(marks),), complete=False)
@@ -329,7 +342,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         return self.to_svg()
 
 
-def single_factor(marks: npt.NDArray[np.uint8]) -> Factor:
+def single_factor(marks: States) -> Factor:
     """Return one factor for members that are listed one by one, shape (members, edges)."""
     return Factor(tuple(range(marks.shape[1])), marks)
 
@@ -339,23 +352,8 @@ def to_factors(found: Sequence[tuple[Sequence[int], Any, bool]]) -> tuple[Factor
     return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
 
 
-def marks_of(graph: MixedGraph, edges: list[tuple[int, int]]) -> list[int]:
-    """Return the state of each pair of adjacent nodes."""
-    return [
-        FORWARD
-        if graph._parents[j] >> i & 1
-        else BACKWARD
-        if graph._parents[i] >> j & 1
-        else BIDIRECTED
-        for i, j in edges
-    ]
-
-
-# --- components ---
-
-
-def class_components(members: EquivalenceClass) -> Iterator[tuple[list[int], list[Factor]]]:
-    """Yield the edges of each connected component of the skeleton, and its factors.
+def class_components(members: EquivalenceClass) -> Iterator[Orientations]:
+    """Yield the orientations of each connected component of the skeleton.
 
     A factor of several components (an empirical class is one factor) joins them.
     """
@@ -378,31 +376,11 @@ def class_components(members: EquivalenceClass) -> Iterator[tuple[list[int], lis
         join(v for e in factor.edges for v in edges[e])
     for home in sorted({root(i) for i, _ in edges}):
         own = [e for e, (i, _) in enumerate(edges) if root(i) == home]
-        factors = [f for f in members._factors if f.edges and root(edges[f.edges[0]][0]) == home]
-        yield own, factors
-
-
-def count_options(factors: list[Factor]) -> int:
-    """Return the number of combinations of options."""
-    return math.prod(len(factor.marks) for factor in factors)
-
-
-def batch_size(seen: int) -> int:
-    """Return the number of members of the next batch; the first one has a single member."""
-    return _BATCH if seen else 1
-
-
-def member_batches(
-    edges: list[int], own: npt.NDArray[np.uint8], factors: list[Factor], size: int
-) -> Iterator[npt.NDArray[np.uint8]]:
-    """Yield the marks, shape (members, edges), of the first `size` combinations of options."""
-    column = {e: k for k, e in enumerate(edges)}
-    start = 0
-    while start < size:
-        index = np.arange(start, min(start + batch_size(start), size))
-        start += len(index)
-        marks = np.tile(own, (len(index), 1))
-        for factor in reversed(factors):
-            index, digit = np.divmod(index, len(factor.marks))
-            marks[:, [column[e] for e in factor.edges]] = factor.marks[digit]
-        yield marks
+        column = {e: k for k, e in enumerate(own)}
+        factors = [
+            Factor(tuple(column[e] for e in factor.edges), factor.marks)
+            for factor in members._factors
+            if factor.edges and factor.edges[0] in column
+        ]
+        marks = members._orientations.own[own]
+        yield Orientations(members.graph, [edges[e] for e in own], marks, factors)

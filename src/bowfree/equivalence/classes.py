@@ -44,8 +44,7 @@ from bowfree.equivalence.targets import (
     targets_of,
 )
 from bowfree.errors import BowfreeError, DataError
-from bowfree.graph.graph_like import GraphLike
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.model.context import Context, context_of
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import (

@@ -30,7 +30,7 @@ from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.equivalence.decision import is_submodel
 from bowfree.errors import BowfreeError, GraphError
-from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.graph.mixed_graph import GraphLike, graph_of
 from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit

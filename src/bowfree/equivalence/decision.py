@@ -32,8 +32,7 @@ from typing import Any
 from bowfree import _core
 from bowfree.equivalence.targets import Targets, TargetSets, read_targets
 from bowfree.errors import GraphError
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.graph.separation import minimal_separator
 from bowfree.parallel.budget import Budget
 from bowfree.parameters import Kind, Rng, public

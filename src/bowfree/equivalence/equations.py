@@ -29,8 +29,7 @@ import numpy.typing as npt
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.graph.separation import minimal_separator
 from bowfree.graph.text import quote
 from bowfree.model.context import context_of

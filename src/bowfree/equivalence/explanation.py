@@ -15,8 +15,7 @@ from bowfree.equivalence.decision import (
     separation_difference,
 )
 from bowfree.equivalence.targets import Targets, TargetSets, read_targets, target_names
-from bowfree.graph.graph_like import GraphLike
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.graph.text import quote
 from bowfree.parameters import Kind, Rng, public
 from bowfree.results.display import TextDisplay

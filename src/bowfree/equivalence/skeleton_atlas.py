@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, product
+from itertools import combinations, compress, product
 from math import comb
 from typing import Any
 
@@ -19,7 +19,7 @@ from bowfree.equivalence.classes import equivalence_class
 from bowfree.equivalence.decision import algebra_seed
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets, TargetSets, read_targets
 from bowfree.errors import BowfreeError
-from bowfree.graph.encodings import BIDIRECTED, EDGES, FORWARD
+from bowfree.graph.encodings import EDGES, masks_of_states
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget
 from bowfree.parameters import Kind, Rng, public
@@ -75,13 +75,13 @@ class Atlas(RowTable, ToDict):
 
         For d = 5 these are 87,219 classes.
         """
-        names = _names(self.d)
-        pairs = list(combinations(names, 2))
+        empty = MixedGraph(_names(self.d))
+        pairs = list(combinations(range(self.d), 2))
         for present in product((False, True), repeat=len(pairs)):
-            edges = [pair for pair, there in zip(pairs, present, strict=True) if there]
+            edges = list(compress(pairs, present))
             seen: set[MixedGraph] = set()
             for marks in product(EDGES, repeat=len(edges)):
-                graph = _marked(names, edges, marks)
+                graph = empty._with(*masks_of_states(self.d, marks, edges))
                 if graph in seen or not graph.is_acyclic():
                     continue
                 found = equivalence_class(graph, targets=self.targets, kind=self.kind)
@@ -153,12 +153,12 @@ def atlas(
     names = _names(d)
     conditions = read_targets(targets, kind, names)
     conditions.check_identified_skeleton("an atlas")
-    given = conditions.core
+    given, empty = conditions.core, MixedGraph(names)
     entries = []
     for row in _core.atlas(d, algebra_seed(rng), Budget(n_jobs=n_jobs).n_threads, given):
         edges, orbit, n_baps, n_classes, largest_class, n_split, example = row
         named = tuple((names[i], names[j]) for i, j in edges)
-        split = _marked(names, named, example) if example else None
+        split = empty._with(*masks_of_states(d, example, edges)) if example else None
         entries.append(
             Row(
                 skeleton=named,
@@ -203,19 +203,3 @@ def _how_many(d: int) -> str:
         return "an astronomical number of"
     exact = count_baps(d)
     return f"{exact:,}" if d <= 12 else f"about 10^{len(str(exact)) - 1}"
-
-
-def _marked(
-    names: tuple[str, ...],
-    edges: list[tuple[str, str]] | tuple[tuple[str, str], ...],
-    marks: tuple[int, ...] | list[int],
-) -> MixedGraph:
-    """Return the graph whose edges have these marks, see `bowfree.graph.encodings`."""
-    marked = list(zip(edges, marks, strict=True))
-    return MixedGraph(
-        names,
-        directed=[
-            (a, b) if mark == FORWARD else (b, a) for (a, b), mark in marked if mark != BIDIRECTED
-        ],
-        bidirected=[pair for pair, mark in marked if mark == BIDIRECTED],
-    )

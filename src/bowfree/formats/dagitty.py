@@ -25,8 +25,7 @@ from typing import Literal
 
 from bowfree.errors import GraphError
 from bowfree.formats.tokens import GraphBuilder, Token, TokenReader, quoted, unquoted
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.parameters import public
 from bowfree.text_reading import number, short_repr, truncate
 from bowfree.validation import check_choice

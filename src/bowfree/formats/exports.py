@@ -11,8 +11,7 @@ import html
 from typing import Any
 
 from bowfree.errors import ParseError
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.parameters import public
 from bowfree.text_reading import short_repr
 

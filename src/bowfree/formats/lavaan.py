@@ -35,8 +35,7 @@ from typing import NamedTuple
 from bowfree.errors import GraphError
 from bowfree.formats.lavaan_model import Auto, Definition, LavaanModel
 from bowfree.formats.tokens import START, GraphBuilder, Token, TokenReader
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.parameters import public
 from bowfree.text_reading import number, short_repr, truncate
 from bowfree.validation import check_choice

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.errors import GraphError, ParseError
 from bowfree.formats.csv_text import CsvReader, Row, read_name, write_line, write_name
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.graph.pag import PAG
 from bowfree.model.linear_sem import real_array
 from bowfree.parameters import public

@@ -21,8 +21,7 @@ from bowfree.formats.matrices import (
     write_matrix,
 )
 from bowfree.formats.tetrad import from_tetrad, pag_from_tetrad, to_tetrad
-from bowfree.graph.graph_like import graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph, graph_of
 from bowfree.graph.pag import PAG
 from bowfree.graph.text import parse
 from bowfree.parameters import public

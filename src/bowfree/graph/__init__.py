@@ -2,8 +2,8 @@
 
 ``mixed_graph`` defines :class:`bowfree.MixedGraph`; ``edits``, ``structure``, ``paths``,
 ``separation``, ``identification`` and ``pag`` define its methods. ``text`` reads and writes graphs,
-``names`` looks up nodes and edges, ``graph_like`` accepts results in place of graphs, and
-``encodings`` converts between masks, bits and pair states. ``metrics`` compares graphs.
+``names`` looks up nodes and edges, ``encodings`` converts between masks, bits and pair states, and
+``metrics`` compares graphs.
 """
 
 import lazy_loader

@@ -58,11 +58,7 @@ def union(masks: Sequence[int], nodes: int) -> int:
 
 
 def closure(masks: Sequence[int], start: int, *, within: int = -1) -> int:
-    """Return the nodes reachable from ``start`` by steps v -> masks[v] inside ``within``.
-
-    This is a breadth-first search. ``start`` itself belongs to the result, as far as it lies inside
-    ``within``.
-    """
+    """Return the nodes reachable from ``start`` by steps v -> masks[v] inside ``within``."""
     reached = frontier = start & within
     while frontier:
         frontier = union(masks, frontier) & within & ~reached
@@ -128,33 +124,42 @@ def index_pairs(d: int) -> list[tuple[int, int]]:
     return [(i, j) for j in range(d) for i in range(j)]
 
 
-def states_of_graph(graph: MixedGraph) -> States:
-    """Return the state of every pair, in the order of :func:`index_pairs`."""
-    states = np.zeros(len(graph) * (len(graph) - 1) // 2, dtype=np.uint8)
-    for k, (i, j) in enumerate(index_pairs(len(graph))):
-        if graph._spouses[i] >> j & 1:
-            states[k] = BIDIRECTED
-        elif graph._parents[j] >> i & 1:
-            states[k] = FORWARD
-        elif graph._parents[i] >> j & 1:
-            states[k] = BACKWARD
-    return states
+def states_of_graph(graph: MixedGraph, pairs: Sequence[tuple[int, int]] | None = None) -> States:
+    """Return the state of each of these pairs, or of all pairs in order, in a BAP."""
+    parents, spouses = graph._parents, graph._spouses
+    states = [
+        FORWARD
+        if parents[j] >> i & 1
+        else BACKWARD
+        if parents[i] >> j & 1
+        else BIDIRECTED * (spouses[i] >> j & 1)
+        for i, j in (index_pairs(len(graph)) if pairs is None else pairs)
+    ]
+    return np.array(states, dtype=np.uint8)
 
 
 def graph_of_states(names: tuple[str, ...], states: States) -> MixedGraph:
     """Return the graph whose pairs have these states, in the order of :func:`index_pairs`."""
     from bowfree.graph.mixed_graph import MixedGraph
 
-    parents, spouses = [0] * len(names), [0] * len(names)
-    for (i, j), state in zip(index_pairs(len(names)), states.tolist(), strict=True):
+    masks = masks_of_states(len(names), states.tolist(), index_pairs(len(names)))
+    return MixedGraph._from_masks(names, *masks)
+
+
+def masks_of_states(
+    d: int, states: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> tuple[list[int], list[int]]:
+    """Return the masks of parents and spouses of a graph in which these pairs have these states."""
+    parents, spouses = [0] * d, [0] * d
+    for (i, j), state in zip(pairs, states, strict=True):
         if state == FORWARD:
             parents[j] |= 1 << i
         elif state == BACKWARD:
             parents[i] |= 1 << j
-        elif state != NONE:
+        elif state == BIDIRECTED:
             spouses[i] |= 1 << j
             spouses[j] |= 1 << i
-    return MixedGraph._from_masks(names, parents, spouses)
+    return parents, spouses
 
 
 def bits_of_states(d: int, states: States) -> tuple[Bits, Bits]:

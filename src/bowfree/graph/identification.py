@@ -28,12 +28,9 @@ otherwise. The set Y is found as a maximal flow::
               right(u) => right(child of u)                further steps; capacity 1 at each node
               right(parent of v) => sink
 
-In a graph without bows, Y = parents of v is such a set.
-
-References
-----------
-R. Foygel, J. Draisma, M. Drton, Half-trek criterion for generic identifiability of linear
-structural equation models, Annals of Statistics 40 (2012), Theorem 1 and section 6.
+In a graph without bows, Y = parents of v is such a set. See theorem 1 and section 6 of R. Foygel,
+J. Draisma, M. Drton, Half-trek criterion for generic identifiability of linear structural equation
+models, Annals of Statistics 40 (2012).
 """
 
 from __future__ import annotations
@@ -133,20 +130,8 @@ class Identification(RowTable, EdgeLookup[Row]):
 def identified(self: MixedGraph) -> Identification:
     """Determine which parameters of the linear model are identified by the covariances.
 
-    Returns
-    -------
-    Identification
-        A verdict for each edge; bows are allowed.
-
-    Raises
-    ------
-    GraphError
-        If the graph has a directed cycle.
-
-    Notes
-    -----
     Identification is *generic*: it holds for almost every parameter, but not, for example, for an
-    instrument without effect.
+    instrument without effect. The graph must be acyclic; bows are allowed.
 
     Examples
     --------
@@ -201,28 +186,15 @@ def check_identified(graph: MixedGraph) -> None:
 
 
 class Equations(NamedTuple):
-    """The equations for the coefficients into one node.
-
-    Attributes
-    ----------
-    node : int
-        The child.
-    sources : tuple of int
-        Y: one node for each equation.
-    reached : int
-        Mask of nodes; for sources in it the equation uses a row of ``(I - B) Sigma``.
-    """
+    """The equations for the coefficients into one node."""
 
     node: int
-    sources: tuple[int, ...]
-    reached: int
+    sources: tuple[int, ...]  # Y: one node for each equation
+    reached: int  # mask of nodes; for sources in it the equation uses a row of (I - B) Sigma
 
 
 def half_trek_equations(graph: MixedGraph) -> list[Equations]:
-    """Return equations for all nodes that the criterion solves, in an order to solve them.
-
-    Nodes without parents have no equations.
-    """
+    """Return equations for all nodes that the criterion solves, in an order to solve them."""
     d = len(graph)
     children = graph._children()
     found: list[Equations] = []

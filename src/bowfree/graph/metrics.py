@@ -7,7 +7,7 @@ statement. A pair of nodes with a bow has two marks at one of its ends.
 from __future__ import annotations
 
 from bowfree.errors import GraphError
-from bowfree.graph.graph_like import GraphLike, graph_of
+from bowfree.graph.mixed_graph import GraphLike, graph_of
 from bowfree.graph.pag import PAG
 from bowfree.parameters import public
 from bowfree.results.rows import Row

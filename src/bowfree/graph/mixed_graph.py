@@ -1,17 +1,7 @@
 """Mixed graphs: nodes, directed edges ``a -> b`` and bidirected edges ``a <-> b`` (section 2.1).
 
-A directed edge is a direct effect, a bidirected edge a hidden common cause. This module contains
-the class; most of its methods are defined as functions, with the parameter ``self``, in the other
-modules of the package::
-
-    edits.py           copies with a change: add, remove, replace, subgraph, reorder, relabel
-    structure.py       districts, colliders, cycles, bows; is_bap and other graph classes
-    paths.py           paths, directed paths and treks, as generators
-    separation.py      m-separation, latent projection, maximal ancestral graph
-    identification.py  coefficients that are determined by the covariances
-    pag.py             partial ancestral graphs
-    text.py            graphs as text and JSON
-
+A directed edge is a direct effect, a bidirected edge a hidden common cause. Most methods of the
+class are defined as functions, with the parameter ``self``, in the other modules of the package.
 Models with parameters are in :class:`bowfree.LinearSEM`.
 """
 
@@ -19,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -77,10 +67,6 @@ class MixedGraph:
     (frozenset({'x'}), frozenset({'z'}), 2)
     >>> print(g.add("x -> z"))
     x -> y <-> z <- x
-
-    References
-    ----------
-    Section 2.1 of the paper.
     """
 
     __slots__ = ("_children_masks", "_index", "_nodes", "_parents", "_peeled", "_spouses")
@@ -327,18 +313,12 @@ class MixedGraph:
 
     @classmethod
     def from_json(cls, source: str | bytes) -> MixedGraph:
-        """Build a graph from the JSON of :meth:`to_json`.
-
-        Raises
-        ------
-        ParseError
-            If the text is not JSON (with line and column) or not a graph.
-        """
+        """Build a graph from the JSON of :meth:`to_json`, or raise a ParseError."""
         return cls.from_dict(load_json(source))
 
     @public
     def to_svg(self, *, layout: str = "auto") -> str:
-        """Return a drawing of the graph as SVG text.
+        """Return a drawing of the graph as a complete ``<svg>`` element.
 
         Directed edges are black arrows, bidirected edges red arcs with two arrowheads.
 
@@ -347,18 +327,6 @@ class MixedGraph:
         layout : {"auto", "layered", "circle"}
             Layers from causes to effects, or a circle in node order. "auto" is "layered" for an
             acyclic graph with directed edges, and "circle" otherwise.
-
-        Returns
-        -------
-        str
-            A complete ``<svg>`` element with a white background.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> svg = bf.parse("x -> y <-> z").to_svg()
-        >>> svg.startswith("<svg"), svg.count("<text")
-        (True, 3)
         """
         from bowfree.visualization.svg import graph_svg
 
@@ -447,3 +415,28 @@ def _checked_names(nodes: Iterable[str]) -> tuple[str, ...]:
             )
         seen.add(name)
     return tuple(str(name) for name in names)  # plain strings in place of NumPy's
+
+
+class HasGraph(Protocol):
+    """A result with a graph: of a search, a fit, an equivalence class."""
+
+    @property
+    def graph(self) -> MixedGraph: ...
+
+
+GraphLike = MixedGraph | HasGraph
+
+
+def graph_of(value: GraphLike | Any) -> MixedGraph:
+    """Return the graph, or the graph of the result; raise a GraphError if it is neither."""
+    if isinstance(value, MixedGraph):
+        return value
+    graph = getattr(value, "graph", None)
+    if isinstance(graph, MixedGraph):
+        return graph
+    found = (
+        f"the string {value[:60]!r}; convert it with bowfree.parse"
+        if isinstance(value, str)
+        else f"an object of type {type(value).__name__}"
+    )
+    raise GraphError(f"expected a graph or a result that has one, got {found}")

@@ -32,10 +32,9 @@ def node_index(name: object, names: Sequence[str]) -> int:
 def parse_edge(
     names: Sequence[str], a: str, mark: str | None, b: str | None
 ) -> tuple[int, Literal["->", "<->"], int]:
-    """Return the indices of the ends of an edge and its mark.
+    """Return the indices of the ends of an edge and its mark; an edge ``<-`` is returned as ``->``.
 
-    The edge is ``"x", "->", "y"`` (or ``"<-"``, ``"<->"``), or one string ``"x -> y"`` as `a`. An
-    edge ``<-`` is returned as ``->``. Errors are GraphErrors.
+    The edge is ``"x", "->", "y"``, or one string ``"x -> y"`` as `a`.
     """
     if mark is None and b is None:
         nodes, edges = read_statements(a)
@@ -65,18 +64,13 @@ class EdgeLookup(Generic[Entry]):
             """The variables."""
 
     def edge(self, a: str, mark: str | None = None, b: str | None = None) -> Entry:
-        """Return the entry of one edge.
+        """Return the entry of one edge, or raise a GraphError if there is no such edge.
 
         Parameters
         ----------
         a, mark, b : str
             ``.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``, or the edge as one
             string, ``.edge("x -> y")``.
-
-        Raises
-        ------
-        GraphError
-            If a name is unknown or the result has no such edge.
         """
         return self._at_edge(*parse_edge(self.names, a, mark, b))
 

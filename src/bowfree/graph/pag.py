@@ -70,11 +70,6 @@ class PAG(TextDisplay):
     w o-> x, x -> z, y o-> x
     >>> pag.mark_at("x", "w"), pag.mark_at("w", "x")
     ('head', 'circle')
-
-    References
-    ----------
-    J. Zhang, On the completeness of orientation rules for causal discovery in the presence of
-    latent confounders and selection bias, Artificial Intelligence 172 (2008).
     """
 
     nodes: tuple[str, ...]
@@ -95,13 +90,7 @@ class PAG(TextDisplay):
             yield self.nodes[i], mark.replace("-->", "->"), self.nodes[j]
 
     def mark_at(self, end: str, other: str) -> Literal["circle", "head", "tail"]:
-        """Return the mark at `end` of the edge between two nodes.
-
-        Raises
-        ------
-        GraphError
-            If a name is unknown or the nodes are not adjacent.
-        """
+        """Return the mark at `end` of the edge between two adjacent nodes."""
         code = self.marks[node_index(other, self.nodes)][node_index(end, self.nodes)]
         if code == NONE:
             raise GraphError(f"{quote(end)} and {quote(other)} are not adjacent in the PAG")
@@ -125,16 +114,8 @@ class PAG(TextDisplay):
 def pag(self: MixedGraph) -> PAG:
     """Return the partial ancestral graph: the marks that all MAGs of the class share.
 
-    Returns
-    -------
-    PAG
-        Every MAG with the same m-separations has its arrowheads and tails; at a circle, some MAGs
-        have an arrowhead and some a tail.
-
-    Raises
-    ------
-    GraphError
-        If the graph has a directed cycle.
+    Every MAG with the same m-separations has its arrowheads and tails; at a circle, some MAGs have
+    an arrowhead and some a tail. Raises a GraphError if the graph has a directed cycle.
 
     Examples
     --------
@@ -157,10 +138,7 @@ def pag(self: MixedGraph) -> PAG:
 
 
 class _Orientation:
-    """A PAG during orientation; ``marks[a][b]`` is the mark at b, as in :class:`PAG`.
-
-    Each method applies rules to all edges and returns whether a mark changed.
-    """
+    """A PAG during orientation; methods apply rules and return whether a mark changed."""
 
     def __init__(self, mag: MixedGraph) -> None:
         d = len(mag)
@@ -248,8 +226,7 @@ class _Orientation:
     def _discriminated_by(self, b: int, c: int) -> int | None:
         """Return the node before b on a discriminating path ``t, ..., a, b, c``, or None.
 
-        All nodes between t and b are colliders on the path and parents of c; t and c are not
-        adjacent.
+        Nodes between t and b are colliders on the path and parents of c; t and c are not adjacent.
         """
         marks = self.marks
         for a in self.near[b]:

@@ -104,10 +104,6 @@ class Trek:
     x <- h -> y with head h
     >>> print(bf.graph.Trek(left=("x", "u"), right=("y",)))
     x <- u <-> y
-
-    References
-    ----------
-    Appendix A.1 of the paper.
     """
 
     left: tuple[str, ...]
@@ -169,10 +165,6 @@ def paths(self: MixedGraph, a: str, b: str) -> Iterator[Path]:
     ...     print(path)
     a -> b -> c
     a <-> c
-
-    References
-    ----------
-    Section 2.1 of the paper.
     """
     start, stop = self._node(a), self._node(b)
     steps: list[Step] = [
@@ -197,16 +189,6 @@ def directed_paths(self: MixedGraph, a: str, b: str) -> Iterator[Path]:
     ----------
     a, b : str
         First and last node. For ``a == b`` there is one path, of length zero.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> print(*bf.parse("a -> b -> c <- a").directed_paths("a", "c"), sep="; ")
-    a -> b -> c; a -> c
-
-    References
-    ----------
-    Section 2.1 of the paper; lemma "path" of appendix A.1.
     """
     start, stop = self._node(a), self._node(b)
     return (
@@ -233,11 +215,6 @@ def treks(self: MixedGraph, a: str, b: str, *, simple: bool = False) -> Iterator
     Trek
         By tops in node order, depth first.
 
-    Raises
-    ------
-    GraphError
-        If the graph has a directed cycle: the number of treks would be infinite.
-
     Examples
     --------
     Figure 1 (b) of the paper has two treks between x2 and x4:
@@ -247,10 +224,6 @@ def treks(self: MixedGraph, a: str, b: str, *, simple: bool = False) -> Iterator
     ...     print(trek)
     x2 -> x3 -> x4
     x2 <-> x4
-
-    References
-    ----------
-    Appendix A.1 of the paper: the sets T^ij and S^ij.
     """
     check_acyclic(self)
     return _treks(self, self._node(a), self._node(b), simple)

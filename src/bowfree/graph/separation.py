@@ -50,10 +50,6 @@ def m_separated(
     GraphError
         If a node is unknown or the sets overlap.
 
-    Notes
-    -----
-    The search visits each pair (node, mark at which the walk arrives) at most once.
-
     Examples
     --------
     Figure 1 (b) of the paper, where x1 and x3 are independent given x2:
@@ -64,10 +60,6 @@ def m_separated(
     (True, False)
     >>> g.m_separated("x1", "x4", given=["x2", "x3"])
     False
-
-    References
-    ----------
-    Section 2.1 of the paper; P. Spirtes and others (1998) for the global Markov property.
     """
     source, target, evidence = self._mask(a), self._mask(b), self._mask(given)
     overlap = (source & target) | (source & evidence) | (target & evidence)
@@ -102,17 +94,9 @@ def minimal_separator(
 ) -> tuple[str, ...] | None:
     """Return a minimal set that m-separates two nodes of an acyclic graph, in node order, or None.
 
-    The set contains all nodes `including`; without any of its other nodes it does not separate.
-
-    If any set separates a and b, a subset of their ancestors does. Among the ancestors m-separation
-    is separation in an undirected graph, in which two nodes are joined if a path of colliders leads
-    from one to the other. There the neighbors of a that b reaches without passing other neighbors
-    of a are a minimal separator.
-
-    References
-    ----------
-    B. van der Zander, M. Liskiewicz, J. Textor, Separators and adjustment sets in causal graphs,
-    Artificial Intelligence 270 (2019).
+    The set contains all nodes `including`; without any of its other nodes it does not separate. In
+    the undirected graph of :func:`augmented_graph`, the neighbors of a that b reaches without
+    passing other neighbors of a are such a set.
     """
     start, end, required = graph._mask(a), graph._mask(b), graph._mask(including)
     parents, spouses, children = graph._parents, graph._spouses, graph._children()
@@ -158,12 +142,7 @@ def augmented_graph(graph: MixedGraph, nodes: int) -> list[int]:
 
     If any set separates two nodes, a subset of their ancestors does. Among the ancestors of `nodes`
     m-separation is separation in the graph that joins two nodes if a path of colliders leads from
-    one to the other.
-
-    References
-    ----------
-    B. van der Zander, M. Liskiewicz, J. Textor, Separators and adjustment sets in causal graphs,
-    Artificial Intelligence 270 (2019).
+    one to the other (van der Zander, Liskiewicz, Textor, Artificial Intelligence 270, 2019).
     """
     parents, spouses, children = graph._parents, graph._spouses, graph._children()
     ancestors = closure(parents, nodes)
@@ -179,12 +158,8 @@ def _separators(near: list[int], a: int, b: int) -> Iterator[int]:
 
     A task is a pair (side, fixed): the separators that contain `fixed` and whose side of a contains
     `side`. The one closest to a is the border of the part of b. If it has a node v that is not
-    fixed, the others contain v, or have it on the side of a. There is a result for every task.
-
-    References
-    ----------
-    K. Takata, Space-optimal, backtracking algorithms to list the minimal vertex separators of a
-    graph, Discrete Applied Mathematics 158 (2010).
+    fixed, the others contain v, or have it on the side of a. There is a result for every task
+    (K. Takata, Discrete Applied Mathematics 158, 2010).
     """
     tasks = [(1 << a, 0)]
     while tasks:
@@ -209,6 +184,9 @@ def _separators(near: list[int], a: int, b: int) -> Iterator[int]:
 def independencies(self: MixedGraph, *, limit: int = 1000) -> tuple[Row, ...]:
     """Return the testable implications: pairs of nodes and the minimal sets that separate them.
 
+    :func:`bowfree.constraint_tests` tests the implications of a graph on data, also those that are
+    not independencies.
+
     Parameters
     ----------
     limit : int
@@ -219,16 +197,6 @@ def independencies(self: MixedGraph, *, limit: int = 1000) -> tuple[Row, ...]:
     tuple of Row
         ``a``, ``b`` and ``given``: a and b are independent given the set, and not given any proper
         subset of it. A pair can have several sets.
-
-    Raises
-    ------
-    GraphError
-        If the graph has a directed cycle.
-
-    See Also
-    --------
-    bowfree.constraint_tests : Test the implications of a graph, also those that are not
-        independencies, on data.
 
     Examples
     --------
@@ -260,17 +228,7 @@ def latent_projection(self: MixedGraph, hidden: str | Iterable[str]) -> MixedGra
     Parameters
     ----------
     hidden : str or iterable of str
-        The nodes to hide.
-
-    Returns
-    -------
-    MixedGraph
-        On the remaining nodes, in their order.
-
-    Raises
-    ------
-    GraphError
-        If a node is unknown or the graph has a directed cycle.
+        The nodes to hide. The graph must be acyclic.
 
     Examples
     --------
@@ -283,10 +241,6 @@ def latent_projection(self: MixedGraph, hidden: str | Iterable[str]) -> MixedGra
     x1 -> x2 -> x3 -> x4 <-> x2
     >>> print(b.latent_projection("x3"))
     x1 -> x2 -> x4 <-> x2
-
-    References
-    ----------
-    Section 1 of the paper, figure 1; T. Verma and J. Pearl (1990).
     """
     check_acyclic(self)
     hide = self._mask(hidden)
@@ -314,12 +268,8 @@ def mag(self: MixedGraph) -> MixedGraph:
     """Return the maximal ancestral graph (MAG) with the same ancestors and m-separations.
 
     Two nodes of a MAG are joined if and only if no set m-separates them. The edge is ``a -> b`` if
-    a is an ancestor of b, and ``<->`` if neither is an ancestor of the other.
-
-    Raises
-    ------
-    GraphError
-        If the graph has a directed cycle.
+    a is an ancestor of b, and ``<->`` if neither is an ancestor of the other. Raises a GraphError
+    if the graph has a directed cycle.
 
     Examples
     --------

@@ -21,22 +21,14 @@ if TYPE_CHECKING:
 def districts(self: MixedGraph) -> tuple[tuple[str, ...], ...]:
     """Return the districts: the sets of nodes connected by bidirected edges.
 
-    The likelihood and the score of a BAP are sums over districts.
-
-    Returns
-    -------
-    tuple of tuples of str
-        A partition of the nodes, ordered by the first node of each district.
+    They are a partition of the nodes, ordered by first nodes. The likelihood and the score of a BAP
+    are sums over districts (section 3.1 of the paper).
 
     Examples
     --------
     >>> import bowfree as bf
     >>> bf.parse("a -> b <-> c, d <-> b").districts()
     (('a',), ('b', 'c', 'd'))
-
-    References
-    ----------
-    Section 3.1 of the paper ("bidirected connected components").
     """
     return tuple(tuple(self._nodes[v] for v in members(mask)) for mask in district_masks(self))
 
@@ -60,18 +52,8 @@ def skeleton(self: MixedGraph) -> frozenset[frozenset[str]]:
 def collider_triples(self: MixedGraph) -> frozenset[tuple[str, str, str]]:
     """Return the collider triples: (i, j, k) with arrowheads from i and from k at j.
 
-    Each triple appears once, with i before k in node order.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> bf.parse("a -> b <-> c").collider_triples()
-    frozenset({('a', 'b', 'c')})
-
-    References
-    ----------
-    Section 2.1 of the paper; two graphs that agree in skeleton and collider triples are
-    distributionally equivalent (theorem "sufficient").
+    Each triple appears once, with i before k in node order. Graphs with the same skeleton and
+    collider triples are distributionally equivalent (theorem "sufficient").
     """
     into = [p | s for p, s in zip(self._parents, self._spouses, strict=True)]
     nodes = self._nodes
@@ -85,35 +67,22 @@ def collider_triples(self: MixedGraph) -> frozenset[tuple[str, str, str]]:
 def v_structures(self: MixedGraph) -> frozenset[tuple[str, str, str]]:
     """Return the v-structures: collider triples (i, j, k) with i and k not adjacent.
 
+    Equivalent BAPs agree in them (corollary "necessary").
+
     Examples
     --------
     >>> import bowfree as bf
     >>> sorted(bf.parse("a -> b <-> c, a -> c, c <- d").v_structures())
     [('a', 'c', 'd'), ('b', 'c', 'd')]
-
-    References
-    ----------
-    Section 2.1 of the paper; equivalent BAPs agree in them (corollary "necessary").
     """
     return frozenset(t for t in collider_triples(self) if not self.adjacent(t[0], t[2]))
 
 
 def topological_order(self: MixedGraph) -> tuple[str, ...]:
-    """Return the nodes with every parent before its children.
+    """Return the nodes with every parent before its children, or raise a GraphError for a cycle.
 
     Of the nodes whose parents are all placed, the first in node order is next. The order is
     therefore unique; the compiled core uses the same rule.
-
-    Raises
-    ------
-    GraphError
-        If there is a directed cycle; the message names it.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> bf.parse("y <- x, z -> x").topological_order()
-    ('z', 'x', 'y')
     """
     order, rest = peel_sources(self)
     if rest:
@@ -124,8 +93,7 @@ def topological_order(self: MixedGraph) -> tuple[str, ...]:
 def peel_sources(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
     """Remove nodes without remaining parents; return their order and the mask of the other nodes.
 
-    The other nodes contain every directed cycle; there are none if the graph is acyclic. The result
-    is cached in the graph, because every fit and every decision needs it.
+    The other nodes contain every directed cycle. The result is cached in the graph.
     """
     if graph._peeled is None:
         object.__setattr__(graph, "_peeled", _peel(graph))
@@ -152,14 +120,7 @@ def _peel(graph: MixedGraph) -> tuple[tuple[int, ...], int]:
 
 
 def find_cycle(self: MixedGraph) -> tuple[str, ...] | None:
-    """Return the nodes of one directed cycle, in order, or None if there is no cycle.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> bf.parse("a -> b -> c -> b").find_cycle()
-    ('b', 'c')
-    """
+    """Return the nodes of one directed cycle, in order, or None if there is no cycle."""
     _, rest = peel_sources(self)
     if not rest:
         return None
@@ -177,14 +138,7 @@ def find_cycle(self: MixedGraph) -> tuple[str, ...] | None:
 
 
 def bows(self: MixedGraph) -> tuple[tuple[str, str], ...]:
-    """Return the bows: the pairs (i, j) with both i -> j and i <-> j.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> bf.parse("a -> b <-> a, b -> c").bows()
-    (('a', 'b'),)
-    """
+    """Return the bows: the pairs (i, j) with both i -> j and i <-> j."""
     return tuple(
         (i, j) for i, j in self.directed if self._spouses[self._index[j]] >> self._index[i] & 1
     )
@@ -212,12 +166,6 @@ def is_dag(self: MixedGraph) -> bool:
 
 def is_ancestral(self: MixedGraph) -> bool:
     """Test whether the graph is acyclic and no node is an ancestor of one of its spouses.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> bf.parse("a -> b <-> c").is_ancestral(), bf.parse("a -> b -> c <-> a").is_ancestral()
-    (True, False)
 
     References
     ----------
@@ -280,17 +228,7 @@ def check_acyclic(self: MixedGraph) -> None:
 
 
 def check_bap(self: MixedGraph) -> None:
-    """Raise a GraphError that names a directed cycle or a bow, unless the graph is a BAP.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> try:
-    ...     bf.parse("x -> y <-> x").check_bap()
-    ... except bf.errors.GraphError as error:
-    ...     print(str(error).partition(";")[0])
-    graph has a bow at (x, y): both x -> y and x <-> y
-    """
+    """Raise a GraphError that names a directed cycle or a bow, unless the graph is a BAP."""
     check_acyclic(self)
     if not is_bow_free(self):
         x, y = map(quote, bows(self)[0])

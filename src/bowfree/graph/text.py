@@ -77,10 +77,6 @@ def parse(text: str) -> MixedGraph:
     'a -> b <-> c, isolated: d'
     >>> bf.parse("a -> b, nodes: c, b, a").nodes
     ('c', 'b', 'a')
-
-    References
-    ----------
-    Section 2.1 of the paper (mixed graphs).
     """
     from bowfree.graph.mixed_graph import MixedGraph  # which imports this module
 
@@ -267,15 +263,7 @@ def _marks_to_earlier(graph: MixedGraph, v: int) -> list[tuple[int, str]]:
 
 
 def to_dict(self: MixedGraph) -> dict[str, Any]:
-    """Return the graph as lists and strings, ready for JSON.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> d = bf.parse("a -> b <-> c").to_dict()
-    >>> d["nodes"], d["directed"], d["bidirected"]
-    (['a', 'b', 'c'], [['a', 'b']], [['b', 'c']])
-    """
+    """Return the graph as lists and strings, ready for JSON."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -293,23 +281,13 @@ def to_json(self: MixedGraph, *, indent: int | None = None) -> str:
     ----------
     indent : int, optional
         Spaces of indentation. By default everything is on one line.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> g = bf.parse("a -> b <-> c")
-    >>> bf.MixedGraph.from_json(g.to_json()) == g
-    True
     """
     spaces = None if indent is None else check_count("indent", indent, 0)
     return json.dumps(to_dict(self), indent=spaces, ensure_ascii=False)
 
 
 def check_dict(data: Any) -> None:
-    """Raise a ParseError if an object is not a dictionary of :func:`to_dict`.
-
-    Nodes and edges are checked by the constructor of the graph.
-    """
+    """Raise a ParseError unless an object has the keys of :func:`to_dict`."""
     if not isinstance(data, Mapping):
         raise ParseError(f"a graph is stored as a JSON object, not as {type(data).__name__}")
     if data.get("format") != FORMAT:

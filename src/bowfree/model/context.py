@@ -15,8 +15,7 @@ from typing import Any
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError
-from bowfree.graph.graph_like import GraphLike, graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.parameters import Method, Penalty
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr

@@ -25,8 +25,7 @@ from bowfree.data.options import DataOptions
 from bowfree.data.sample import CompleteRows
 from bowfree.errors import BowfreeError, DataError, FitWarning, LearnedGraphWarning, warn
 from bowfree.graph.encodings import members
-from bowfree.graph.graph_like import GraphLike
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.certificates import (
     Certificate,

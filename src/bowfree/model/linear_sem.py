@@ -20,9 +20,8 @@ import numpy.typing as npt
 from bowfree.data.covariance import total_effect_matrix
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.encodings import members
-from bowfree.graph.graph_like import GraphLike, graph_of
 from bowfree.graph.identification import half_trek_equations
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.graph.paths import Path, Trek
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import TotalEffects

@@ -28,7 +28,7 @@ from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import CompleteRows
 from bowfree.errors import BowfreeError, DataError, TimeIsUp
-from bowfree.graph.graph_like import GraphLike
+from bowfree.graph.mixed_graph import GraphLike
 from bowfree.graph.names import EdgeLookup, node_index
 from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of

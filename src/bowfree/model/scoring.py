@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bowfree.data.options import DataOptions
-from bowfree.graph.graph_like import GraphLike
+from bowfree.graph.mixed_graph import GraphLike
 from bowfree.graph.text import quote
 from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of

@@ -29,8 +29,7 @@ from bowfree.graph.encodings import (
     index_pairs,
     states_of_graph,
 )
-from bowfree.graph.graph_like import GraphLike
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.graph.names import node_index, parse_edge
 from bowfree.graph.text import describe, quote
 from bowfree.model.certificates import warn_if_doubtful

@@ -22,8 +22,7 @@ import numpy.typing as npt
 
 from bowfree.errors import KnowledgeError
 from bowfree.graph.encodings import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
-from bowfree.graph.graph_like import graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph, graph_of
 from bowfree.graph.text import quote
 from bowfree.parameters import public
 from bowfree.text_reading import join_names, read_text, short_repr, similar_names, truncate

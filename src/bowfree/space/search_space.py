@@ -23,8 +23,7 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.errors import BowfreeError, DataError, GraphError, KnowledgeError
 from bowfree.graph.encodings import BACKWARD, BIDIRECTED, FORWARD
-from bowfree.graph.graph_like import graph_of
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import MixedGraph, graph_of
 from bowfree.parameters import GraphClass
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import join_names, short_repr, truncate
