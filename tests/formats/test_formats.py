@@ -124,12 +124,6 @@ def test_lingam_takes_weights():
         formats.to_matrix(GRAPH, format="lingam", B=np.zeros((4, 4)))
 
 
-def test_dagitty_positions():
-    text = formats.to_dagitty(GRAPH, positions={"x": (0.1, -2), "w": (1e-9, 3)})
-    assert formats.from_dagitty(text) == GRAPH
-    assert formats.dagitty_positions(text) == {"x": (0.1, -2.0), "w": (1e-9, 3.0)}
-
-
 # Forms that the documentation of a format allows and we do not write.
 VARIANTS = {
     "tetrad older separator, remarks, attributes": (
@@ -198,7 +192,6 @@ MALFORMED = [
     ("dagitty", "dag { x -> x }", 1, 9, "self-loop"),
     ("dagitty", "dag { x -> y }\n y -> z", 2, 2, "the end of the text"),
     ("dagitty", "dag {\nh [latent]\nx <- h }", 2, 4, "is latent"),
-    ("dagitty", 'dag { x [pos="1"] }', 1, 14, 'expected pos="x,y"'),
     ("dagitty", "dag { {} -> y }", 1, 10, "in the braces"),
     ("dagitty", "dag { x /* y }", 1, 9, "comment is not closed"),
     ("lavaan", "f =~ x + y", 1, 3, "latent variables"),
@@ -294,11 +287,9 @@ def test_the_empty_graph_has_no_csv():
         formats.write(empty, format="ggm")
 
 
-def test_unknown_format_and_position_are_refused():
+def test_unknown_formats_are_refused():
     with pytest.raises(bf.BowfreeError, match="unknown format 'pag'; known are text"):
         formats.read("x", format="pag")
-    with pytest.raises(bf.errors.GraphError, match="not a node"):
-        formats.to_dagitty(GRAPH, positions={"q": (0, 0)})
 
 
 @given(baps().filter(len))

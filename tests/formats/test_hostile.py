@@ -84,7 +84,6 @@ REFUSED = {
         "Graph Nodes:\na;b\nGraph Edges:\n１. a --> b\n",
         "expected '1. a --> b'",
     ),
-    "an underscore in a position": ("dagitty", 'dag { x [pos="1_0,2"] }', "expected pos="),
     "an effect beyond all numbers": ("lingam", "x,y\n0,1e999\n0,0\n", "too large"),
     "a huge cell": ("ggm", "x,y\n0," + LONG + "\n0,0\n", "not a number"),
     "a huge name, twice": ("ggm", f"{LONG},{LONG}\n0,0\n0,0\n", "listed twice"),

@@ -54,7 +54,7 @@ def triples(graph):
 def test_dowhy_sees_the_hidden_causes():
     CausalModel = pytest.importorskip("dowhy").CausalModel
     data = bf.random_sem(INSTRUMENT, rng=3).sample(200, rng=1, as_frame="pandas")
-    model = CausalModel(data, "x", "y", graph=formats.to_dowhy(INSTRUMENT))
+    model = CausalModel(data, "x", "y", graph=recipe("dowhy", INSTRUMENT))
     found = model.identify_effect(proceed_when_unidentifiable=False)
     assert found.estimands["backdoor"] is None
     assert found.get_instrumental_variables() == ["z"]
@@ -65,22 +65,11 @@ def test_dowhy_estimates_the_same_effect():
     #   w -> x -> y <- w with x <-> v: the effect of x on y needs w, and v does not matter
     graph = bf.parse("w -> x -> y <- w, x <-> v")
     data = bf.random_sem(graph, rng=8).sample(2000, rng=1, as_frame="pandas")
-    model = CausalModel(data, "x", "y", graph=formats.to_dowhy(graph))
+    model = CausalModel(data, "x", "y", graph=recipe("dowhy", graph))
     found = model.identify_effect(proceed_when_unidentifiable=False)
     estimate = model.estimate_effect(found, method_name="backdoor.linear_regression").value
     effect = bf.fit(graph, data).total_effects().effect(of="x", on="y")
     assert estimate == pytest.approx(effect.estimate, abs=3 * effect.se)
-
-
-def test_hidden_nodes_get_names_of_their_own():
-    pytest.importorskip("networkx")
-    graph = bf.MixedGraph(["a", "b", "U_a_b"], [("U_a_b", "b")], [("a", "b")])
-    written = formats.to_dowhy(graph)
-    assert set(written) == {"a", "b", "U_a_b", "U_a_b_"}
-    assert written.nodes["U_a_b_"] == {"observed": "no"}
-    assert graph == bf.MixedGraph([*written], list(written.edges)).latent_projection("U_a_b_")
-    with pytest.raises(bf.errors.GraphError, match="cycle"):
-        formats.to_dowhy(bf.parse("x -> y -> z -> x"))
 
 
 def test_y0_identifies_what_can_be():

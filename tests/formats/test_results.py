@@ -78,8 +78,8 @@ def test_pags_are_read_as_they_were_written(graph):
 @pytest.mark.parametrize(
     ("source", "format", "problem"),
     [
-        ("x,y\n0,2\n0,0\n", "pcalg", "not an edge of a PAG"),
-        ("x,y\n3,0\n0,0\n", "pcalg", "not an edge of a PAG"),
+        ("x,y\n0,2\n0,0\n", "pcalg", "not an edge; in a PAG"),
+        ("x,y\n3,0\n0,0\n", "pcalg", "on the diagonal"),
         ([[0, 3], [1, 0]], "causal-learn", "circle, arrowhead and tail are 2, 1 and -1"),
         ("Graph Nodes:\nx;y\nGraph Edges:\n1. x o-> y\n2. y o-o x", "tetrad", "one edge"),
         ("Graph Nodes:\nx;y\nGraph Edges:\n1. x o=> y", "tetrad", "unknown"),

@@ -130,8 +130,6 @@ class Readers:
 
     def _graph(self, text: str, name: str) -> None:
         graph = formats.read(text, format=name)
-        if name == "dagitty":
-            formats.dagitty_positions(text)
         try:
             again = formats.write(graph, format=name)
         except bf.errors.GraphError:

@@ -224,8 +224,7 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("Design.experiment", "targets"): lambda: "a",
     ("plot.effects", "effects"): lambda: result("EffectBounds"),
     ("plot.graph", "marks"): lambda: None,
-    ("formats.dagitty_positions", "text"): lambda: "dag { a -> b }",
-    ("formats.from_dagitty", "text"): lambda: bf.formats.to_dagitty(GRAPH),
+    ("formats.from_dagitty", "text"): lambda: bf.formats.write(GRAPH, format="dagitty"),
     **{
         (name, word): lambda: GRAPH
         for name in ("effects.adjustment_distance", "graph.accuracy", "graph.shd")

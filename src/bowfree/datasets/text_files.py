@@ -14,8 +14,7 @@ row names      the first column, if it has no name (``write.csv`` of R, ``to_csv
 =============  ===========================================================================
 
 polars parses the cells. It fills short rows with nulls, so the separators are counted as well.
-:class:`~bowfree.formats.csv_text.CsvReader`, which is exact and slow, reads the first lines, and
-finds the places of errors.
+:class:`~bowfree.formats.csv_text.CsvReader` reads the first lines, and finds the places of errors.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from bowfree.datasets.tables import SEPARATORS, Floats, InvalidCells, ReadOption
 from bowfree.errors import DataError, ParseError
 from bowfree.formats.csv_text import CsvReader, Row, read_name
 from bowfree.results.display import count
-from bowfree.text_reading import decode, line_and_column, number, short_repr
+from bowfree.text_reading import decode, number, short_repr
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,8 +139,8 @@ class TextTable:
         head, second = next(rows, None), next(rows, None)
         if head is None:
             raise ParseError(f"{what}: the table is empty", line=1, column=1)
-        first = "" if second is None else self._head[: second.start]
-        self._body = b"" if second is None else self._content[len(first.encode()) :]
+        lines = self._content.split(b"\n", 0 if second is None else second.number - 1)
+        self._body = b"" if second is None else lines[-1]
         if options.comment is None and len(head.cells) - 1 == comment.count(self.separator) > 0:
             raise self._error(
                 f"{short_repr(comment)} begins with # and could be the header; pass "
@@ -396,8 +395,8 @@ class TextTable:
 
     def places(self, rows: Sequence[int]) -> list[str]:
         """Return the places of rows, such as "line 7"; a row that has several lines begins there."""
-        starts = [row.start for row in islice(self._reader(), max(rows) + 2)]
-        return [f"line {line_and_column(self._text, starts[row + 1])[0]}" for row in rows]
+        numbers = [row.number for row in islice(self._reader(), max(rows) + 2)]
+        return [f"line {numbers[row + 1]}" for row in rows]
 
 
 def _single_spaces(text: str) -> str:

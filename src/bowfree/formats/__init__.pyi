@@ -1,8 +1,5 @@
-from .dagitty import dagitty_positions as dagitty_positions
-from .dagitty import from_dagitty as from_dagitty
-from .dagitty import to_dagitty as to_dagitty
+from .dot import from_dagitty as from_dagitty
 from .exports import from_networkx as from_networkx
-from .exports import to_dowhy as to_dowhy
 from .exports import to_networkx as to_networkx
 from .lavaan import from_lavaan as from_lavaan
 from .lavaan import read_lavaan as read_lavaan

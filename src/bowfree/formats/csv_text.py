@@ -1,24 +1,24 @@
-r"""CSV text: cells with line and column, and names that no spreadsheet runs as a formula.
+"""CSV text: cells with line and column, and names that no spreadsheet runs as a formula.
 
-A cell is bare or in double quotes. Spaces around a bare cell are ignored; a quoted cell is read as
-it is, including line ends, with ``""`` for a quote. Lines end with ``\n``, ``\r\n`` or ``\r``.
-
-Spreadsheets run a cell that starts with ``=``, ``+``, ``-`` or ``@`` as a formula. A name that
-starts like this, or with a tab or line end, is therefore written with an apostrophe in front, which
-spreadsheets treat as "this is text" and `read_name` removes. A name that starts with apostrophes
-and then like a formula gets one more, so that different names are written differently.
+Spaces around a bare cell are ignored; a cell in double quotes is read as it is. Spreadsheets run a
+cell that starts with ``=``, ``+``, ``-`` or ``@`` as a formula. A name that starts like this, or
+with a tab or line end, is therefore written with an apostrophe in front, which spreadsheets treat as
+"this is text" and `read_name` removes. A name that starts with apostrophes and then like a formula
+gets one more, so that different names are written differently.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
+from io import StringIO
+from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from bowfree.errors import ParseError
-from bowfree.text_reading import check_text, line_and_column
+from bowfree.text_reading import check_text
 
-_LINE = re.compile(r"([^\r\n]*)(?:\r\n?|\n|\Z)")
 # Full-width signs count as well: some spreadsheets convert them to the plain ones.
 _FORMULA = re.compile(r"[\s']*[=+\-@＝＋－＠\t\r\n]")
 
@@ -44,72 +44,42 @@ def _quoted(cell: str) -> str:
 
 
 class Row(NamedTuple):
-    """The cells of a row, and the position in the text where it starts."""
+    """The cells of a row, the number of the line where it starts, and this line."""
 
-    start: int
     cells: list[str]
+    number: int
+    line: str
 
 
 class CsvReader:
-    """The rows of a CSV text, without empty lines.
-
-    Parameters
-    ----------
-    text : str
-        The text.
-    separator : str
-        The character between two cells.
-    what : str
-        Name of the text in messages.
-    """
+    """The rows of a CSV text, without empty lines; `what` is its name in messages."""
 
     def __init__(self, text: str, *, separator: str = ",", what: str) -> None:
-        self.text = check_text(text, what)
-        self._separator = separator
-        self.what = what
-        blank = {"\t": " ", " ": "\t"}.get(separator, "[ \t]")
-        mark = re.escape(separator)
-        # Possessive quantifiers (`*+`): a match takes linear time.
-        self._cell = re.compile(
-            rf'{blank}*+(?:"([^"]*+(?:""[^"]*+)*+)"{blank}*+|(?!")([^{mark}\r\n]*+))'
-            rf"({mark}|\r\n?|\n|\Z)"
-        )
+        self._text, self._separator, self._what = check_text(text, what), separator, what
 
     def __iter__(self) -> Iterator[Row]:
-        position = 0
-        while position < len(self.text):
-            start = position
-            line = _LINE.match(self.text, start)
-            assert line is not None  # it matches the empty string
-            content, position = line.group(1), line.end()
-            if '"' in content:  # the row may continue in the next line
-                found = list(self._cells(start))
-                position = found[-1].end()
-                yield Row(start, [_content(cell) for cell in found])
-            elif content.strip() or self._separator in content:
-                yield Row(start, [cell.strip() for cell in content.split(self._separator)])
-
-    def _cells(self, position: int) -> Iterator[re.Match[str]]:
-        """Yield the matches of all cells of the row that starts here."""
-        while True:
-            cell = self._cell.match(self.text, position)
-            if cell is None:
-                self._refuse_at(position, "a quoted cell is not closed, or text follows it")
-            yield cell
-            position = cell.end()
-            if cell.group(3) != self._separator:
-                return
+        separator, number = self._separator, 1
+        lines = StringIO(self._text, newline="")
+        for line in lines:
+            n_lines, cells = 1, [cell.strip() for cell in line.split(separator)]
+            if '"' in line:  # the row may continue in the next lines
+                skip = separator != " "
+                reader = csv.reader(
+                    chain([line], lines), delimiter=separator, skipinitialspace=skip, strict=True
+                )
+                try:
+                    cells = next(reader)
+                except csv.Error:
+                    quoted = [k for k, cell in enumerate(cells) if cell.startswith('"')]
+                    problem = "a quoted cell is not closed, or text follows it"
+                    self.refuse(Row(cells, number, line), max(quoted, default=0), problem)
+                n_lines = reader.line_num
+            if len(cells) > 1 or any(cells):
+                yield Row(cells, number, line)
+            number += n_lines
 
     def refuse(self, row: Row, k: int, problem: str) -> NoReturn:
         """Raise a ParseError at cell k of a row."""
-        cells = list(self._cells(row.start))
-        self._refuse_at(cells[min(k, len(cells) - 1)].start(), problem)
-
-    def _refuse_at(self, position: int, problem: str) -> NoReturn:
-        line, column = line_and_column(self.text, position)
-        raise ParseError(f"{self.what}: {problem}", line=line, column=column)
-
-
-def _content(cell: re.Match[str]) -> str:
-    quoted, bare, _ = cell.groups()
-    return bare.strip() if quoted is None else quoted.replace('""', '"')
+        before = row.line.split(self._separator)[: min(k, len(row.cells) - 1)]
+        column = sum(len(cell) + 1 for cell in before) + 1
+        raise ParseError(f"{self._what}: {problem}", line=row.number, column=column)

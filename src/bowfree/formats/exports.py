@@ -1,4 +1,4 @@
-"""Networkx, DoWhy, Mermaid, GraphML; ``docs/formats.md`` has recipes for other packages.
+"""Networkx, Mermaid, GraphML; ``docs/formats.md`` has recipes for other packages.
 
 In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute ``type``:
 ``"directed"`` or ``"bidirected"``. A bidirected edge is stored in both directions, so that
@@ -86,50 +86,6 @@ def from_networkx(graph: Any) -> MixedGraph:
             )
         edges[kind].append((a, b))
     return MixedGraph(graph.nodes, **edges)
-
-
-@public
-def to_dowhy(graph: GraphLike) -> Any:
-    """Return a graph for DoWhy: ``CausalModel(data, "x", "y", graph=to_dowhy(graph))``.
-
-    DoWhy has no bidirected edges, but treats nodes that are not columns of the data as unobserved.
-    Each ``x <-> y`` becomes ``x <- U -> y`` with a new node, named after its two ends.
-
-    Parameters
-    ----------
-    graph : MixedGraph, or a result that has one
-        Without directed cycles.
-
-    Returns
-    -------
-    networkx.DiGraph
-        The nodes have the attribute ``observed``, ``"yes"`` or, for hidden causes, ``"no"``.
-
-    Raises
-    ------
-    GraphError
-        If the graph has a directed cycle.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> sorted(bf.formats.to_dowhy(bf.parse("x -> y <-> z")).edges)
-    [('U_y_z', 'y'), ('U_y_z', 'z'), ('x', 'y')]
-    """
-    import networkx as nx
-
-    graph = graph_of(graph)
-    graph.check_acyclic()
-    result = nx.DiGraph()
-    result.add_nodes_from(graph.nodes, observed="yes")
-    result.add_edges_from(graph.directed)
-    for a, b in graph.bidirected:
-        hidden = f"U_{a}_{b}"
-        while hidden in result:
-            hidden += "_"
-        result.add_node(hidden, observed="no")
-        result.add_edges_from([(hidden, a), (hidden, b)])
-    return result
 
 
 def to_mermaid(graph: MixedGraph) -> str:

@@ -109,8 +109,15 @@ PAG_MARKS: dict[str, tuple[int, ...]] = {"pcalg": (0, 1, 2, 3), "causal-learn": 
 class _EntryError(ParseError):
     """A pair of entries that the format does not have, with the indices of the first."""
 
-    def __init__(self, message: str, i: int, j: int) -> None:
-        super().__init__(message)
+    def __init__(
+        self, format: str, names: Sequence[str], values: Floats, i: int, j: int, hint: str
+    ) -> None:
+        a, b = truncate(names[i]), truncate(names[j])
+        found = f"entries [{a}, {b}] = {values[i, j]:g} and [{b}, {a}] = {values[j, i]:g} are"
+        if i == j:
+            found = f"entry [{a}, {a}] = {values[i, i]:g} on the diagonal is"
+            hint = "a graph has no self-loops, set it to 0"
+        super().__init__(f"{format}: {found} not an edge; {hint}")
         self.entry = (i, j)
 
 
@@ -134,34 +141,16 @@ def _encode(format: _Format, graph: MixedGraph) -> Integers:
     return matrix
 
 
-def _decode(
-    format: _Format, values: Floats, names: Sequence[str], entries: Floats | None = None
-) -> MixedGraph:
-    """Return the graph of a matrix of codes; `entries` are what errors show in place of codes."""
-    marks = {codes: key.split() for key, codes in format.codes.items()}
-    entries = values if entries is None else entries
+def _decode(format: _Format, codes: Floats, names: Sequence[str], entries: Floats) -> MixedGraph:
+    """Return the graph of a matrix of codes; `entries` are what errors show."""
+    marks = {pair: key.split() for key, pair in format.codes.items()}
     edges: dict[str, list[tuple[str, str]]] = {"->": [], "<-": [], "<->": []}
-    for i, a in enumerate(names):
-        if values[i, i] != 0:
-            raise _EntryError(
-                f"{format.name}: entry [{truncate(a)}, {truncate(a)}] on the diagonal is "
-                f"{entries[i, i]:g}; a graph has no self-loops, set it to 0",
-                i,
-                i,
-            )
-        for j in range(i + 1, len(names)):
-            b = names[j]
-            found = marks.get((values[i, j], values[j, i]))
-            if found is None:
-                raise _EntryError(
-                    f"{format.name}: entries [{truncate(a)}, {truncate(b)}] = {entries[i, j]:g} "
-                    f"and [{truncate(b)}, {truncate(a)}] = {entries[j, i]:g} are not an edge; "
-                    f"{format.hint}",
-                    i,
-                    j,
-                )
-            for mark in found:
-                edges[mark].append((a, b))
+    for i, j in combinations_with_replacement(range(len(names)), 2):
+        found = marks.get((codes[i, j], codes[j, i]))
+        if found is None or (i == j and found):
+            raise _EntryError(format.name, names, entries, i, j, format.hint)
+        for mark in found:
+            edges[mark].append((names[i], names[j]))
     return MixedGraph(names, edges["->"] + [(b, a) for a, b in edges["<-"]], edges["<->"])
 
 
@@ -269,39 +258,25 @@ def from_matrix(
     """
     check_choice("format", format, MATRIX_FORMATS)
     values, names = _named_square(matrix, nodes, format)
-    if format != "lingam":
-        return _decode(_FORMATS[format], values, names)
-    for i, j in np.argwhere(np.isinf(values)):
-        raise _EntryError(
-            f"lingam: entry [{truncate(names[i])}, {truncate(names[j])}] = {values[i, j]:g} is not "
-            "an effect; use a finite number",
-            i,
-            j,
-        )
-    codes = np.where(np.isnan(values), 2.0, values != 0)
-    return _decode(_FORMATS[format], codes, names, entries=values)
+    codes = values
+    if format == "lingam":
+        for i, j in np.argwhere(np.isinf(values)):
+            raise _EntryError(format, names, values, i, j, "effects are finite numbers")
+        codes = np.where(np.isnan(values), 2.0, values != 0)
+    return _decode(_FORMATS[format], codes, names, values)
 
 
 def pag_from_matrix(matrix: Any, format: str, nodes: Sequence[str] | None = None) -> PAG:
     """Return the PAG of a matrix of pcalg or causal-learn."""
     values, names = _named_square(matrix, nodes, format)
     codes = list(PAG_MARKS[format])
-    at_column = values if format == "pcalg" else values.T
+    hint = f"the marks circle, arrowhead and tail are {codes[1]}, {codes[2]} and {codes[3]}"
     for i, j in combinations_with_replacement(range(len(names)), 2):
         pair = values[i, j], values[j, i]
-        if (
-            not set(pair) <= set(codes)
-            or (pair[0] == 0) != (pair[1] == 0)
-            or (i == j and any(pair))
-        ):
-            raise _EntryError(
-                f"{format}: entries [{truncate(names[i])}, {truncate(names[j])}] = {pair[0]:g} and "
-                f"[{truncate(names[j])}, {truncate(names[i])}] = {pair[1]:g} are not an edge of a "
-                f"PAG; the marks circle, arrowhead and tail are {codes[1]}, {codes[2]} and "
-                f"{codes[3]}",
-                i,
-                j,
-            )
+        known = set(pair) <= set(codes) and (pair[0] == 0) == (pair[1] == 0)
+        if not known or (i == j and any(pair)):
+            raise _EntryError(format, names, values, i, j, f"in a PAG {hint}")
+    at_column = values if format == "pcalg" else values.T
     return PAG(names, tuple(tuple(map(codes.index, row)) for row in at_column.tolist()))
 
 
@@ -320,32 +295,27 @@ def _named_square(
                 f"{format}: rows are named {join_names(rows)} but columns {join_names(nodes)}; "
                 "use the same order for both"
             )
-    values = _numbers(matrix, format)
+    try:
+        array = np.asarray(matrix)
+        strings = array.dtype.kind == "O" and any(isinstance(x, str | bytes) for x in array.flat)
+        if array.dtype.kind not in "biufO" or strings:  # which NumPy would convert
+            raise TypeError("found strings" if strings else f"found {array.dtype}")
+        values = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParseError(
+            f"{format}: the matrix does not consist of numbers: {truncate(str(error))}"
+        ) from None
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise ParseError(f"{format}: an adjacency matrix is square, got shape {values.shape}")
-    if nodes is None:
-        nodes = [f"x{i + 1}" for i in range(len(values))]
-    names = tuple(_name_list(nodes, format))
+    names = tuple(f"x{i + 1}" for i in range(len(values)))
+    if nodes is not None:
+        names = tuple(_name_list(nodes, format))
     if len(names) != len(values):
         raise ParseError(
             f"{format}: {len(names)} node names for a matrix with {len(values)} rows; "
             "pass one name per row"
         )
     return values, names
-
-
-def _numbers(matrix: Any, format: str) -> Floats:
-    """Return a matrix as floats; strings are errors, although NumPy would convert them."""
-    try:
-        array = np.asarray(matrix)
-        strings = array.dtype.kind == "O" and any(isinstance(x, str | bytes) for x in array.flat)
-        if array.dtype.kind not in "biufO" or strings:
-            raise TypeError("found strings" if strings else f"found {array.dtype}")
-        return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ParseError(
-            f"{format}: the matrix does not consist of numbers: {truncate(str(error))}"
-        ) from None
 
 
 def _name_list(nodes: Any, format: str) -> list[Any]:
@@ -373,14 +343,9 @@ def write_matrix(graph: PAGLike, format: str) -> str:
 def read_matrix(text: str, format: str, convert: Callable[..., Any] = from_matrix) -> Any:
     """Read a graph from CSV, with or without the column of row names."""
     reader = CsvReader(text, what=format)
-    rows = list(reader)
-    if not rows:
-        raise ParseError(
-            f"{format}: the text is empty; expected a header with the names of the nodes",
-            line=1,
-            column=1,
-        )
-    header = rows.pop(0)
+    header, *rows = [*reader] or [Row([], 1, "")]
+    if not header.cells:
+        reader.refuse(header, 0, "the text is empty; expected a header with the names of the nodes")
     first = 1 if header.cells[0] == "" else 0
     names = [read_name(cell) for cell in header.cells[first:]]
     check_nodes(len(names), format)
@@ -390,36 +355,25 @@ def read_matrix(text: str, format: str, convert: Callable[..., Any] = from_matri
             reader.refuse(header, k, f"node {short_repr(name)} is listed twice; rename one")
         seen.add(name)
     if len(rows) != len(names):
-        last = rows[-1] if rows else header
-        reader.refuse(last, 0, f"expected {len(names)} rows, one per node, found {len(rows)}")
-    values = [_read_row(reader, row, names, i=i, first=first) for i, row in enumerate(rows)]
+        problem = f"expected {len(names)} rows, one per node, found {len(rows)}"
+        reader.refuse(rows[-1] if rows else header, 0, problem)
+    values = np.zeros((len(names), len(names)))
+    for i, row in enumerate(rows):
+        cells = row.cells
+        if len(cells) != len(names) + first:
+            problem = f"expected {len(names) + first} cells, found {len(cells)}"
+            reader.refuse(row, len(cells) - 1, problem)
+        if first and read_name(cells[0]) != names[i]:
+            found, column = short_repr(read_name(cells[0])), short_repr(names[i])
+            order = f"row {i + 1} is named {found} but column {i + 1} {column}"
+            reader.refuse(row, 0, f"{order}; use the same order for both")
+        for k, cell in enumerate(cells[first:]):
+            try:
+                values[i, k] = number(cell)
+            except ValueError as error:
+                reader.refuse(row, k + first, f"{short_repr(cell)} {error}")
     try:
-        return convert(np.array(values), format=format, nodes=names)
+        return convert(values, format=format, nodes=names)
     except _EntryError as error:
         i, j = error.entry
         reader.refuse(rows[i], j + first, str(error).removeprefix(f"{format}: "))
-
-
-def _read_row(
-    reader: CsvReader, row: Row, names: Sequence[str], *, i: int, first: int
-) -> list[float]:
-    """Return the numbers of row i, which may start with its name."""
-    cells = row.cells
-    if len(cells) != len(names) + first:
-        expected = len(names) + first
-        reader.refuse(row, len(cells) - 1, f"expected {expected} cells, found {len(cells)}")
-    if first and read_name(cells[0]) != names[i]:
-        name = short_repr(read_name(cells[0]))
-        reader.refuse(
-            row,
-            0,
-            f"row {i + 1} is named {name} but column {i + 1} {short_repr(names[i])}; use the same "
-            "order for both",
-        )
-    values = []
-    for k, cell in enumerate(cells[first:], start=first):
-        try:
-            values.append(number(cell))
-        except ValueError as error:
-            reader.refuse(row, k, f"{short_repr(cell)} {error}")
-    return values

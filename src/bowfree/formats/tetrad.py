@@ -57,12 +57,10 @@ def from_tetrad(text: str) -> MixedGraph:
     for name in nodes:
         builder.node(name)
     for a, mark, b in edges:
-        if mark.text not in ("-->", "<--", "<->"):
+        if mark.text not in _MARKS:
+            open_mark = f"edge mark {short_repr(mark.text)} leaves a direction open"
             refuse(
-                "tetrad",
-                mark,
-                f"edge mark {short_repr(mark.text)} leaves a direction open; read the PAG with "
-                "read_pag, or use '-->' or '<->'",
+                "tetrad", mark, f"{open_mark}; read the PAG with read_pag, or use '-->' or '<->'"
             )
         builder.edge(a.text, _MARKS[mark.text], b.text, a)
     return builder.build()
@@ -86,14 +84,12 @@ def _read(text: str) -> tuple[dict[str, None], list[tuple[Token, Token, Token]]]
     """Return the nodes, and the edges as tokens (a, mark, b)."""
     nodes: dict[str, None] = {}
     edges = []
-    section = ""
-    seen: set[str] = set()
-    last = START
+    section, seen, last = "", set(), START
     for number, line in enumerate(split_lines(check_text(text, "tetrad")), start=1):
         content = line.strip()
+        token = Token("line", content, number, len(line) - len(line.lstrip()) + 1)
         if not content:
             continue
-        token = Token("line", content, number, len(line) - len(line.lstrip()) + 1)
         last = token._replace(column=1)
         if content in _SECTIONS:
             if content in seen:
@@ -115,30 +111,24 @@ def _read(text: str) -> tuple[dict[str, None], list[tuple[Token, Token, Token]]]
 
 
 def _read_nodes(line: str, number: int, nodes: dict[str, None]) -> None:
-    for match in re.finditer(r"[^;,]*(?:[;,]|$)", line):
-        name = match.group().rstrip(";,").strip()
-        token = Token("name", name, number, match.start() + 1)
-        if not name:
-            if match.end() < len(line):
-                refuse("tetrad", token, "a node name is empty")
-            continue
+    column = 1
+    names = re.split("[;,]", re.sub(r"[;,]\s*$", "", line))
+    for part in names:
+        name = part.strip()
+        problem = f"node {short_repr(name)} is listed twice; rename one" if name in nodes else ""
         if re.search(r"\s", name):
-            refuse("tetrad", token, f"node name {short_repr(name)} has a space; separate by ';'")
-        if name in nodes:
-            refuse("tetrad", token, f"node {short_repr(name)} is listed twice; rename one")
+            problem = f"node name {short_repr(name)} has a space; separate by ';'"
+        if problem or not name:
+            refuse("tetrad", Token("name", name, number, column), problem or "a node name is empty")
         nodes[name] = None
+        column += len(part) + 1
 
 
 def _read_edge(line: str, at: Token, nodes: dict[str, None]) -> tuple[Token, Token, Token]:
-    words = [
-        Token("word", match.group(), at.line, match.start() + 1)
-        for match in re.finditer(r"\S+", line)
-    ]
-    if (
-        len(words) < 4
-        or not _NUMBER.fullmatch(words[0].text)
-        or not {word.text for word in words[4:]} <= _PROPERTIES
-    ):
+    found = re.finditer(r"\S+", line)
+    words = [Token("word", match.group(), at.line, match.start() + 1) for match in found]
+    numbered = len(words) >= 4 and _NUMBER.fullmatch(words[0].text)
+    if not numbered or not {word.text for word in words[4:]} <= _PROPERTIES:
         refuse("tetrad", at, f"expected '1. a --> b', found {short_repr(at.text)}")
     a, mark, b = words[1:4]
     if not _MARK.fullmatch(mark.text):

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bowfree.errors import BowfreeError
-from bowfree.formats.dagitty import from_dagitty, to_dagitty
-from bowfree.formats.dot import from_dot, to_dot
+from bowfree.formats.dot import from_dagitty, from_dot, to_dagitty, to_dot
 from bowfree.formats.exports import to_graphml, to_mermaid
 from bowfree.formats.lavaan import from_lavaan, to_lavaan
 from bowfree.formats.matrices import (

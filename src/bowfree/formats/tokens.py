@@ -51,15 +51,8 @@ def unquoted(token: Token) -> str:
 class TokenReader:
     """The tokens of a text, read one after the other.
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    pattern : re.Pattern
-        One named group for each kind of token, matched in linear time. Tokens of the kind ``skip``
-        are dropped; ``open`` is the start of a string or comment that is not closed.
-    format : str
-        Name of the format, for messages.
+    `pattern` has a named group for each kind of token, matched in linear time. Tokens of the kind
+    ``skip`` are dropped; ``open`` is the start of a string or comment that is not closed.
     """
 
     def __init__(self, text: str, pattern: re.Pattern[str], *, format: str) -> None:
@@ -132,12 +125,7 @@ class TokenReader:
 class GraphBuilder:
     """Nodes in the order of their first appearance, and edges without duplicates.
 
-    Parameters
-    ----------
-    format : str
-        Name of the format, for messages.
-    text : str
-        The text that is read; its length bounds the number of edges.
+    The length of the text bounds the number of edges.
     """
 
     def __init__(self, format: str, text: str) -> None:
