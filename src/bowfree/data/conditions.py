@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeGuard, cast, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import (
     LARGEST,
@@ -25,15 +24,13 @@ from bowfree.data.covariance import (
 from bowfree.data.frames import quoted, read_observations, split_table
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.data.moments import Moments
-from bowfree.data.sample import CompleteRows, cross_products
+from bowfree.data.sample import CompleteRows, Floats, cross_products
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Kind, Means, public
 from bowfree.results.display import TextDisplay, count
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, check_fraction
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

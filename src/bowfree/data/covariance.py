@@ -11,18 +11,15 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.frames import drop_call, quoted, read_observations
-from bowfree.data.sample import cross_products, row_slices
+from bowfree.data.sample import Floats, cross_products, row_slices
 from bowfree.errors import DataError, FitWarning, warn
 from bowfree.graph.encodings import members, union
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.structure import district_masks
 from bowfree.text_reading import short_repr
 from bowfree.validation import is_number
-
-Floats = npt.NDArray[np.float64]
 
 # Eigenvalues of a correlation matrix have a rounding error of about d * 1e-16; below this bound the
 # residual variance of some combination of variables has no correct digit.

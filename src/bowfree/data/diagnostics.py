@@ -44,7 +44,6 @@ from itertools import combinations_with_replacement, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.conditions import are_conditions, listed_conditions
 from bowfree.data.covariance import safe_inverse
@@ -53,7 +52,7 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows, Patterns
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import CompleteRows, chunks, lower_triangle
+from bowfree.data.sample import CompleteRows, Floats, chunks, lower_triangle
 from bowfree.data.streaming import Sums
 from bowfree.errors import DataError, DataWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
@@ -63,8 +62,6 @@ from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import check_count
-
-Floats = npt.NDArray[np.float64]
 
 LEVEL = 0.01  # of each family of tests, after the correction of Bonferroni
 MIN_ROWS = 20  # the approximations of the tests need this many rows

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.sample import Bools, Floats
 from bowfree.errors import BowfreeError, DataError, DataWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_reading import short_repr, similar_names
 
-Floats = npt.NDArray[np.float64]
 _Read = tuple[tuple[str, ...], Floats]
 
 # The covariance matrix of this many variables takes 800 MB; a search would never end.
@@ -302,7 +302,7 @@ def _n_rows(data: Any) -> int:
     )
 
 
-def _filter(data: Any, chosen: npt.NDArray[np.bool_]) -> Any:
+def _filter(data: Any, chosen: Bools) -> Any:
     import narwhals as nw
 
     if isinstance(data, Observations):

@@ -26,7 +26,7 @@ from bowfree import _core
 from bowfree.data.covariance import check_definite, is_definite
 from bowfree.data.frames import quoted
 from bowfree.data.moments import Moments
-from bowfree.data.sample import cross_products
+from bowfree.data.sample import Bools, Floats, Indices, cross_products
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Kind, Means, Method
@@ -36,8 +36,6 @@ from bowfree.results.rows import data_frame
 from bowfree.results.serialization import to_plain
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import as_list, check_choice
-
-Floats = npt.NDArray[np.float64]
 
 Use = Literal["absent", "shared", "own"]
 """Roles of a parameter in a condition, in the order of cpp/data/intervention_kinds.hpp."""
@@ -79,14 +77,14 @@ class ConditionMoments(TextDisplay, Frozen):
     kind: Kind = "perfect"
 
     @cached_property
-    def is_target(self) -> npt.NDArray[np.bool_]:
+    def is_target(self) -> Bools:
         """Which of the variables are targets."""
         mask = np.array([name in self.targets for name in self.names], dtype=bool)
         lock_arrays(mask)
         return mask
 
     @cached_property
-    def varies(self) -> npt.NDArray[np.bool_]:
+    def varies(self) -> Bools:
         """Which of the variables vary; targets may be constant."""
         mask = np.asarray(np.diag(self.S) > 0)
         lock_arrays(mask)
@@ -330,7 +328,7 @@ class JointMoments(Moments):
             self.means == "shared",
         )
 
-    def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
+    def _set_terms(self) -> tuple[Floats, Indices]:
         """Return the terms of the objective that belong to perfect targets, for any graph.
 
         Each variable has ``w (log s + 1)`` for each condition in which it was set, with w the share
@@ -349,7 +347,7 @@ class JointMoments(Moments):
         return objective, number
 
     @cached_property
-    def _own(self) -> tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]]:
+    def _own(self) -> tuple[Indices, Indices]:
         """In how many conditions each entry of B, and of Omega, is the condition's own.
 
         Without the variances of set variables, which `_set_terms` counts.
@@ -362,7 +360,7 @@ class JointMoments(Moments):
                 Omega += condition._uses["Omega"][:d, :d] == _USES.index("own")
         return B, Omega
 
-    def _own_intercepts(self) -> npt.NDArray[np.int_]:
+    def _own_intercepts(self) -> Indices:
         """Return in how many conditions the intercept of each variable is the condition's own."""
         number = np.zeros(len(self.names), dtype=int)
         if self.means == "shared":
@@ -373,7 +371,7 @@ class JointMoments(Moments):
                     number += condition._uses["B"][: len(number), -1] == _USES.index("own")
         return number
 
-    def _own_numbers(self, graph: MixedGraph) -> npt.NDArray[np.int_]:
+    def _own_numbers(self, graph: MixedGraph) -> Indices:
         """Return the number of parameters that conditions have to themselves, by variable.
 
         A covariance counts for the first of its two. With the variances of set variables.

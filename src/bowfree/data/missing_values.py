@@ -34,11 +34,13 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.covariance import LARGEST, check_constant, check_scale, safe_inverse
 from bowfree.data.sample import (
+    Bools,
+    Floats,
+    Indices,
     Sample,
     Summary,
     chunks,
@@ -60,10 +62,6 @@ from bowfree.results.display import (
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import data_frame
 from bowfree.results.serialization import ToDict
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.intp]
 
 # Largest number of entries of a stack of d x d matrices: 64 MB.
 _STACK = 2**23
@@ -439,7 +437,7 @@ class MissingSummary(TextDisplay, ToDict, Frozen):
 
     names: tuple[str, ...]
     missing: tuple[int, ...]
-    patterns: npt.NDArray[np.bool_]
+    patterns: Bools
     rows: tuple[float, ...]
     statistic: float
     df: int

@@ -14,12 +14,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import is_definite, read_covariance
 from bowfree.data.frames import quoted, read_observations
 from bowfree.data.missing_values import IncompleteRows, MissingSummary, summarize_missing
-from bowfree.data.sample import CompleteRows, Sample, Summary, normal_gamma
+from bowfree.data.sample import CompleteRows, Floats, Sample, Summary, normal_gamma
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Method
@@ -28,8 +27,6 @@ from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.rows import data_frame
 from bowfree.text_reading import short_repr
 from bowfree.validation import as_list
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,7 +25,6 @@ from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.conditions import are_conditions, listed_conditions, read_conditions
 from bowfree.data.covariance import (
@@ -47,6 +46,7 @@ from bowfree.data.ordinal import read_mixed
 from bowfree.data.ranks import read_ranks
 from bowfree.data.sample import (
     CompleteRows,
+    Floats,
     Shrunk,
     cross_products,
     rescaled,
@@ -60,8 +60,6 @@ from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.parameters import Correlation, Means, Missing, public
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, is_number
-
-Floats = npt.NDArray[np.float64]
 
 # A row whose weight is smaller than this fraction of the largest one is lost in rounding.
 _SMALLEST_WEIGHT = 1e-12

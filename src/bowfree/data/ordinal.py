@@ -43,13 +43,9 @@ from bowfree import _core
 from bowfree.data.covariance import check_constant
 from bowfree.data.frames import quoted
 from bowfree.data.ranks import CorrelatedRows, nearest_correlation
-from bowfree.data.sample import Summary, cross_products, lower_triangle
+from bowfree.data.sample import Bools, Floats, Indices, Summary, cross_products, lower_triangle
 from bowfree.errors import DataError
 from bowfree.results.display import count, percent
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
-Bools = npt.NDArray[np.bool_]
 
 # Columns with more values are numeric; contingency tables of them would be mostly empty.
 _MOST_CATEGORIES = 50

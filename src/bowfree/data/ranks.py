@@ -29,10 +29,8 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.frames import quoted
-from bowfree.data.sample import Sample, Summary, cross_products, lower_triangle
+from bowfree.data.sample import Floats, Indices, Sample, Summary, cross_products, lower_triangle
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 Ranks = npt.NDArray[np.int32]
 
 # Smallest eigenvalue of a correlation matrix that has been made positive definite.

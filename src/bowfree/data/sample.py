@@ -24,6 +24,7 @@ from bowfree.results.frozen import Frozen
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
 
 # Rows whose products are formed at a time: 4096 rows of 20 variables take 7 MB.
 _CHUNK = 4096

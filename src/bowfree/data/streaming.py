@@ -18,15 +18,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import check_scale
 from bowfree.data.frames import Observations, quoted, read_observations
-from bowfree.data.sample import Summary, cross_products
+from bowfree.data.sample import Floats, Summary, cross_products
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
-
-Floats = npt.NDArray[np.float64]
 
 # Number of cells up to which a stream is kept in memory (128 MB).
 KEPT = 2**24

@@ -30,11 +30,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import check_cases, inverse_covariance, total_effect_matrix
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
+from bowfree.data.sample import Floats
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup, node_index
@@ -59,7 +59,6 @@ from bowfree.validation import as_list
 if TYPE_CHECKING:
     from bowfree.model.fit_result import Fit
 
-Floats = npt.NDArray[np.float64]
 Edge = tuple[str, str, str]
 
 # Candidates whose information is computed at once: some megabytes of numbers.
@@ -220,10 +219,11 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
     A = np.eye(len(fit.B)) - fit.B
     W, E = inverse_covariance(fit.Omega), total_effect_matrix(fit.B)
     WAS = W @ A @ fit.S
-    towards_B, towards_Omega = WAS, WAS @ A.T @ W - W
-    gradient = np.array(
-        [(towards_B if kind == "B" else towards_Omega)[i, j] for kind, i, j in candidates]
-    )
+    effect = np.array([kind == "B" for kind, _, _ in candidates])
+    i, j = np.array([places for _, *places in candidates], dtype=np.intp).reshape(-1, 2).T
+    gradient = np.where(effect, WAS[i, j], (WAS @ A.T @ W - W)[i, j])
+    own = np.where(effect, E[j, i], W[j, i]) ** 2
+    own += W[i, i] * np.where(effect, fit.Sigma[j, j], W[j, j])
     known = expected_information(fit.B, fit.Omega, 1.0, fit._parameters)
     scale = 1 / np.sqrt(np.diag(known))
     try:
@@ -232,53 +232,14 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
         return gradient, np.full(len(candidates), np.nan)
     from scipy.linalg import solve_triangular
 
-    between = _Information(W, E, fit.Sigma, fit._parameters)
-    own, left = np.empty(len(candidates)), np.empty(len(candidates))
+    left = np.empty(len(candidates))
     for start in range(0, len(candidates), _BATCH):
         some = slice(start, start + _BATCH)
-        own[some], shared = between.candidates(candidates[some])
-        shared = solve_triangular(root, (scale * shared).T, lower=True, overwrite_b=True)
+        shared = expected_information(fit.B, fit.Omega, 1.0, fit._parameters, candidates[some])
+        shared = solve_triangular(root, scale[:, None] * shared, lower=True, overwrite_b=True)
         left[some] = own[some] - np.einsum("st,st->t", shared, shared)
     left[~(left > _ROUNDING * own)] = np.nan
     return gradient, left
-
-
-class _Information:
-    """Expected information of absent parameters, per observation, and between them and free ones.
-
-    In the terms of :func:`~bowfree.model.inference.expected_information` a parameter (matrix, i, j)
-    has U = e_i, and V = Omega E^T e_j for an effect or e_j for a covariance (half of it for a
-    variance). With W the inverse of Omega and E that of I - B, the products in the information of
-    two parameters are entries of W, E and Sigma, so that no system has to be solved:
-
-        U^T W U'    W[i, i']
-        V^T W U'    E[j, i'] or W[j, i']
-        V^T W V'    Sigma[j, j'], E[j, j'] or W[j, j'], for two effects, one, none
-    """
-
-    def __init__(
-        self, W: Floats, E: Floats, Sigma: Floats, parameters: Sequence[Parameter]
-    ) -> None:
-        self.W, self.E, self.Sigma = W, E, Sigma
-        rows = np.array([i for _, i, _ in parameters])
-        columns = np.array([j for _, _, j in parameters])
-        effect = np.array([kind == "B" for kind, _, _ in parameters])
-        half = np.where(rows == columns, 0.5, 1.0)
-        # One column for each free parameter; the rows of VWU and VWV are the vectors V that a
-        # candidate can have, first those of effects, then those of covariances.
-        self.WU, self.WV = W[:, rows], np.where(effect, E.T[:, columns], half * W[:, columns])
-        EV = np.where(effect, Sigma[:, columns], half * E[:, columns])
-        self.VWU, self.VWV = np.vstack([E[:, rows], self.WU]), np.vstack([EV, self.WV])
-
-    def candidates(self, parameters: Sequence[Parameter]) -> tuple[Floats, Floats]:
-        """Return their own information, and that between them and the free parameters."""
-        i = np.array([i for _, i, _ in parameters])
-        j = np.array([j for _, _, j in parameters])
-        effect = np.array([kind == "B" for kind, _, _ in parameters])
-        crossed = np.where(effect, self.E[j, i], self.W[j, i])
-        own = crossed**2 + self.W[i, i] * np.where(effect, self.Sigma[j, j], self.W[j, j])
-        V = np.where(effect, j, j + len(self.W))
-        return own, self.VWU[V] * self.WV[i] + self.WU[i] * self.VWV[V]
 
 
 # --- predictions and residuals ---

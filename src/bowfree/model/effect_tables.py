@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.covariance import total_effect_matrix
+from bowfree.data.sample import Bools, Floats
 from bowfree.graph.names import node_index
 from bowfree.graph.text import quote
 from bowfree.model.inference import Resamples, StandardErrors, normal_quantile, wald
@@ -32,7 +33,6 @@ from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row, data_frame
 from bowfree.results.serialization import ToDict
 
-Floats = npt.NDArray[np.float64]
 Column = Callable[[int, int], str]
 """Returns the text of a cell for entry ``[i, j]`` of a matrix."""
 
@@ -78,7 +78,7 @@ class EffectMatrices(TextDisplay, ToDict):
         return data_frame(ends | {name: m[on, of] for name, m in matrices.items()}, backend)
 
 
-def effect_pairs(present: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+def effect_pairs(present: Bools) -> list[tuple[int, int]]:
     """Return all (i, j), i != j, with ``present[i, j]``, sorted by the cause j."""
     d = len(present)
     return [(i, j) for j in range(d) for i in range(d) if i != j and present[i, j]]

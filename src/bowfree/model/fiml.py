@@ -18,13 +18,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import inverse_covariance, safe_inverse, total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
-from bowfree.data.sample import lower_triangle
+from bowfree.data.sample import Floats, lower_triangle
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_indices import Approximation, discrepancy
 from bowfree.model.inference import (
@@ -33,34 +33,14 @@ from bowfree.model.inference import (
     baseline_model,
     jacobian,
     normal_weight,
+    parameter_values,
     split_parameters,
 )
 from bowfree.parameters import StandardErrorKind, TestKind
 
-Floats = npt.NDArray[np.float64]
-
 _MOST_STEPS = 200
 # Predicted gain of log-likelihood per row below which a step is rounding.
 _GAIN = 1e-15
-
-
-@dataclass(frozen=True, eq=False)
-class Maximum:
-    """The maximum of the likelihood: estimates in the units of the data, and its certificate.
-
-    `converged` means that the gradient is zero and the Hessian negative definite, up to rounding;
-    `decrement` and `gradient_norm` are per row, in standard units.
-    """
-
-    B: Floats
-    Omega: Floats
-    mean: Floats
-    loglik: float
-    converged: bool
-    decrement: float
-    gradient_norm: float
-    smallest_eigenvalue: float
-    n_iter: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +51,19 @@ class _Point:
     parameters: tuple[Parameter, ...]
     mu: Floats
     values: Floats
+
+    @classmethod
+    def of(
+        cls,
+        rows: IncompleteRows,
+        mean: Floats,
+        B: Floats,
+        Omega: Floats,
+        parameters: tuple[Parameter, ...],
+    ) -> _Point:
+        """Convert estimates in the units of the data."""
+        values = parameter_values(B, Omega, parameters) / _units(rows.scale, parameters)
+        return cls(rows, parameters, (mean - rows.center) / rows.scale, values)
 
     @property
     def matrices(self) -> tuple[Floats, Floats]:
@@ -151,28 +144,33 @@ def curvature(B: Floats, Omega: Floats, G: Floats, parameters: Sequence[Paramete
 
 def maximize(
     rows: IncompleteRows, B: Floats, Omega: Floats, parameters: tuple[Parameter, ...]
-) -> Maximum:
-    """Maximize the likelihood from the two-stage estimates."""
-    units = _units(rows.scale, parameters)
-    values = np.array([(B if m == "B" else Omega)[i, j] for m, i, j in parameters]) / units
-    point, converged, decrement, gradient, n_iter = _climb(
-        _Point(rows, parameters, rows.saturated.mean, values)
-    )
-    total, d = rows.patterns.total, len(rows.scale)
+) -> tuple[dict[str, Floats], dict[str, Any]]:
+    """Maximize the likelihood from the two-stage estimates.
+
+    Returns B, Omega and mean in the units of the data, and the numbers of the certificate, which
+    are per row and in standard units. It converged if the gradient is zero and the Hessian negative
+    definite, up to rounding.
+    """
+    start = _Point.of(rows, rows.moments()[0], B, Omega, parameters)
+    point, converged, decrement, gradient, n_iter = _climb(start)
+    total, d, scale = rows.patterns.total, len(rows.scale), rows.scale
     fitted_B, fitted_Omega = point.matrices
     sd = np.sqrt(np.diag(fitted_Omega))
     cells = rows.patterns.count @ rows.patterns.observed
-    return Maximum(
-        fitted_B * np.outer(rows.scale, 1 / rows.scale),
-        fitted_Omega * np.outer(rows.scale, rows.scale),
-        rows.center + point.mu * rows.scale,
-        point.loglik - float(cells @ np.log(rows.scale)),
-        converged,
-        decrement / total,
-        float(np.abs(gradient[d:]).max()) / total,
-        float(np.linalg.eigvalsh(fitted_Omega / np.outer(sd, sd))[0]),
-        n_iter,
-    )
+    loglik = point.loglik - float(cells @ np.log(scale))
+    estimates = {
+        "B": fitted_B * np.outer(scale, 1 / scale),
+        "Omega": fitted_Omega * np.outer(scale, scale),
+        "mean": rows.center + point.mu * scale,
+    }
+    return estimates, {
+        "objective": -2 * loglik / rows.n_rows - d * math.log(2 * math.pi),
+        "converged": converged,
+        "decrement": decrement / total,
+        "gradient_norm": float(np.abs(gradient[d:]).max()) / total,
+        "smallest_eigenvalue": float(np.linalg.eigvalsh(fitted_Omega / np.outer(sd, sd))[0]),
+        "n_iter": n_iter,
+    }
 
 
 def _climb(point: _Point) -> tuple[_Point, bool, float, Floats, int]:
@@ -230,21 +228,14 @@ class FullInformation:
 
     @cached_property
     def _graph(self) -> _Point:
-        units = _units(self.rows.scale, self.parameters)
-        raw = [(self.B if m == "B" else self.Omega)[i, j] for m, i, j in self.parameters]
-        mu = (self.mean - self.rows.center) / self.rows.scale
-        return _Point(self.rows, self.parameters, mu, np.array(raw) / units)
+        return _Point.of(self.rows, self.mean, self.B, self.Omega, self.parameters)
 
     @cached_property
     def _baseline(self) -> _Point:
         first = self.rows.saturated
         Omega, parameters = baseline_model(first.Sigma, self.exogenous)
-        values = np.array([Omega[i, j] for _, i, j in parameters])
+        values = parameter_values(Omega, Omega, parameters)
         return _climb(_Point(self.rows, parameters, first.mean, values))[0]
-
-    def information(self, se: StandardErrorKind) -> Information:
-        """Return "observed"; see the module docstring."""
-        return "observed"
 
     def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
         """Return the inverse observed information, or Huber and White's sandwich around it."""

@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from bowfree.data.sample import Floats
 from bowfree.parameters import TestKind
 from bowfree.results.display import Table, TextDisplay, number, p_cell, p_text
 from bowfree.results.serialization import ToDict
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)

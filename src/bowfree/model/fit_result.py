@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
+from bowfree.data.sample import Floats, Indices
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
@@ -53,7 +53,6 @@ from bowfree.model.inference import (
     MomentVariation,
     Resamples,
     StandardErrors,
-    Variation,
 )
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.parameters import Baseline, Method, StandardErrorKind, TestKind
@@ -63,8 +62,6 @@ from bowfree.results.graph_display import Reportable
 from bowfree.results.rows import data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.validation import check_choice
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,7 +184,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         k = len(inference.exogenous_nodes(self.graph)) if self.fixed_x else 0
         return len(self._parameters) + int(self._set_terms()[1].sum()) - k * (k + 1) // 2
 
-    def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
+    def _set_terms(self) -> tuple[Floats, Indices]:
         """Return terms of the objective and numbers of parameters for variables set from outside.
 
         Only a fit to several conditions has any.
@@ -302,12 +299,10 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
 
     def _values(self) -> Floats:
         """Return the parameters as one vector."""
-        return np.array(
-            [(self.B if kind == "B" else self.Omega)[i, j] for kind, i, j in self._parameters]
-        )
+        return inference.parameter_values(self.B, self.Omega, self._parameters)
 
     @cached_property
-    def _variation(self) -> Variation:
+    def _variation(self) -> MomentVariation | FullInformation:
         rows = self.moments.sample
         if self.full_information and isinstance(rows, IncompleteRows) and self.mean is not None:
             return FullInformation(
@@ -334,7 +329,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         """
         if information is not None:
             check_choice("information", information, ("expected", "observed"))
-        chosen = information or self._variation.information(self.se)
+        observed = self.full_information or self.se == "robust-huber-white"
+        chosen = information or ("observed" if observed else "expected")
         if chosen not in self._standard_errors:
             if self.resamples is not None:
                 covariance = np.atleast_2d(np.cov(self.resamples.draws, rowvar=False))

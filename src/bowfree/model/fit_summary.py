@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bowfree.data.sample import Floats
 from bowfree.graph.text import quote
 from bowfree.model.inference import (
     Information,
     edge_label,
     normal_quantile,
     parameter_edge,
+    parameter_values,
     wald,
 )
 from bowfree.results.display import Table, TextDisplay, number, p_cell, p_text, significant, to_html
@@ -76,7 +77,7 @@ class Estimate(Row):
 
 
 def list_estimates(
-    fit: Fit, se: npt.NDArray[np.float64], confidence: float, which: Sequence[int] | None = None
+    fit: Fit, se: Floats, confidence: float, which: Sequence[int] | None = None
 ) -> tuple[Estimate, ...]:
     """Return the rows of the table of parameters, or some of them, with these standard errors."""
     values = fit._values()
@@ -103,7 +104,7 @@ def list_estimates(
     return tuple(rows)
 
 
-def standardized_values(fit: Fit) -> npt.NDArray[np.float64]:
+def standardized_values(fit: Fit) -> Floats:
     """Return the parameters in units in which every variable has variance one.
 
     An error covariance becomes the correlation of the errors.
@@ -112,7 +113,7 @@ def standardized_values(fit: Fit) -> npt.NDArray[np.float64]:
     sd = np.sqrt(np.diag(fit.Omega))
     R = fit.Omega / np.outer(sd, sd)
     np.fill_diagonal(R, np.diag(Omega))
-    return np.array([(B if kind == "B" else R)[i, j] for kind, i, j in fit._parameters])
+    return parameter_values(B, R, fit._parameters)
 
 
 def edge_weights(fit: Fit) -> dict[tuple[str, str, str], float]:

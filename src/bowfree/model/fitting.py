@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.covariance import inverse_covariance
@@ -53,8 +52,6 @@ from bowfree.parameters import (
 )
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, check_count, check_nonnegative
-
-Floats = npt.NDArray[np.float64]
 
 # A larger coefficient, in standard deviations, diverges.
 _DIVERGING = 1e3
@@ -300,29 +297,16 @@ def fit_cells(start: Fit) -> Fit:
             f"method={start.method!r} fits covariance matrices: omit it with missing='fiml', or "
             "choose missing='two-stage'"
         )
-    best = maximize(rows, start.B, start.Omega, start._parameters)
+    estimates, reached = maximize(rows, start.B, start.Omega, start._parameters)
     # One certificate, because the likelihood does not decompose over districts here.
-    per_row = -2 * best.loglik / start.n - len(start.B) * math.log(2 * math.pi)
-    diverging = not best.converged and bool(np.abs(start._standardized()[0]).max() > _DIVERGING)
     certificate = Certificate(
         start.graph.nodes,
-        per_row,
-        best.converged,
-        best.decrement,
-        best.gradient_norm,
-        best.smallest_eigenvalue,
-        diverging,
-        best.n_iter,
-        max(district.n_optima for district in start.certificate),
+        diverging=not reached["converged"]
+        and bool(np.abs(start._standardized()[0]).max() > _DIVERGING),
+        n_optima=max(district.n_optima for district in start.certificate),
+        **reached,
     )
-    return replace(
-        start,
-        B=best.B,
-        Omega=best.Omega,
-        mean=best.mean,
-        certificate=(certificate,),
-        two_stage=start,
-    )
+    return replace(start, certificate=(certificate,), two_stage=start, **estimates)
 
 
 def fit_moments(

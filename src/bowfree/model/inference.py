@@ -37,15 +37,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import inverse_covariance, safe_inverse, total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
-from bowfree.data.sample import CompleteRows, lower_triangle, normal_gamma
+from bowfree.data.sample import CompleteRows, Floats, Indices, lower_triangle, normal_gamma
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
@@ -56,8 +55,6 @@ from bowfree.results.frozen import Frozen
 from bowfree.results.serialization import ToDict
 from bowfree.validation import check_fraction
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int_]
 Information = Literal["expected", "observed"]
 #: ``("B", i, j)`` is the effect of j on i; ``("Omega", i, j)`` with i <= j an error (co)variance.
 Parameter = tuple[Literal["B", "Omega"], int, int]
@@ -75,6 +72,11 @@ def parameter_index(
     bidirected: list[Parameter] = [("Omega", i, j) for i in range(d) for j in spouses[i] if i < j]
     variances: list[Parameter] = [("Omega", i, i) for i in range(d)]
     return (*directed, *bidirected, *variances)
+
+
+def parameter_values(B: Floats, Omega: Floats, parameters: Sequence[Parameter]) -> Floats:
+    """Return the entries of B and Omega as one vector."""
+    return np.array([(B if kind == "B" else Omega)[i, j] for kind, i, j in parameters])
 
 
 def parameter_edge(names: Sequence[str], parameter: Parameter) -> tuple[str, str, str]:
@@ -138,24 +140,31 @@ def baseline_model(S: Floats, exogenous: Sequence[int]) -> tuple[Floats, tuple[P
 
 
 def expected_information(
-    B: Floats, Omega: Floats, n: float, parameters: Sequence[Parameter]
+    B: Floats,
+    Omega: Floats,
+    n: float,
+    parameters: Sequence[Parameter],
+    others: Sequence[Parameter] | None = None,
 ) -> Floats:
-    """Return the Fisher information ``n/2 tr(Sigma^-1 dSigma_s Sigma^-1 dSigma_t)``, (q, q)."""
-    d = len(B)
-    EOmega = total_effect_matrix(B) @ Omega
-    q = len(parameters)
-    UV = np.zeros((2 * q, d))
-    U, V = UV[:q], UV[q:]
-    for s, (matrix, i, j) in enumerate(parameters):
-        U[s, i] = 1.0
-        if matrix == "B":
-            V[s] = EOmega[j]  # A (e_i e_j^T Sigma) A^T = e_i (E Omega)_j.
-        else:
-            V[s, j] = 0.5 if i == j else 1.0
-    WUV = inverse_covariance(Omega) @ UV.T
-    WU, WV = WUV[:, :q], WUV[:, q:]
-    UWV = U @ WV
-    information: Floats = n * (UWV * UWV.T + (U @ WU) * (V @ WV))
+    """Return the Fisher information ``n/2 tr(Sigma^-1 dSigma_s Sigma^-1 dSigma_t)``.
+
+    It is that of all pairs of parameters, or between `parameters` and `others`. A parameter
+    (matrix, i, j) has u = e_i, and v = Omega E^T e_j for an effect or e_j for a covariance (half of
+    it for a variance). The products of u and v with W, the inverse of Omega, are entries of
+    Sigma, E and W, so that no system is solved.
+    """
+    d, E = len(B), total_effect_matrix(B)
+    M = np.block([[E @ Omega @ E.T, E], [E.T, inverse_covariance(Omega)]])
+
+    def places(parameters: Sequence[Parameter]) -> tuple[Indices, Indices, Floats]:
+        u = np.array([d + i for _, i, _ in parameters], dtype=np.intp)
+        v = np.array([j if kind == "B" else d + j for kind, _, j in parameters], dtype=np.intp)
+        return u, v, np.where(u == v, 0.5, 1.0)
+
+    u, v, half = places(parameters)
+    x, y, weight = (u, v, half) if others is None else places(others)
+    crossed = M[np.ix_(u, y)] * M[np.ix_(v, x)] + M[np.ix_(u, x)] * M[np.ix_(v, y)]
+    information: Floats = n * crossed * half[:, None] * weight
     return information
 
 
@@ -273,30 +282,6 @@ class Sandwich:
         return float(saturated - np.sum(self._bread("observed") * meat))
 
 
-class Variation(Protocol):
-    """Sampling variation of estimates and chi-square, by kind of data; used by a fit."""
-
-    def information(self, se: StandardErrorKind) -> Information:
-        """Return the default information matrix of a kind of standard errors."""
-        ...
-
-    def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
-        """Return the covariance matrix of the estimates."""
-        ...
-
-    def misfit(self) -> tuple[float, float]:
-        """Return chi-square per observation of the graph, and of the baseline model."""
-        ...
-
-    def expected_chi2(self, test: TestKind) -> tuple[float, float]:
-        """Return the means of both chi-square statistics, if the models hold."""
-        ...
-
-    def approximation(self, test: TestKind) -> Approximation:
-        """Return the distances that RMSEA, CFI and TLI are computed from."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class MomentVariation:
     """Variation of estimates that are functions of the covariance matrix S."""
@@ -309,10 +294,6 @@ class MomentVariation:
     parameters: tuple[Parameter, ...]
     exogenous: tuple[int, ...]  # the variables whose covariances the baseline model keeps
     fixed: tuple[int, ...]  # the variables that inference is conditional on
-
-    def information(self, se: StandardErrorKind) -> Information:
-        """Return "observed" for Huber and White's sandwich, "expected" for all others."""
-        return "observed" if se == "robust-huber-white" else "expected"
 
     def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
         """Return the inverse information, or the sandwich."""

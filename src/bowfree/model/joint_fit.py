@@ -18,7 +18,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.covariance import (
@@ -28,6 +27,7 @@ from bowfree.data.covariance import (
     total_effect_matrix,
 )
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
+from bowfree.data.sample import Floats, Indices
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_indices import (
@@ -51,8 +51,6 @@ from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number
 from bowfree.results.frozen import lock_arrays
 from bowfree.results.rows import Row
 from bowfree.results.serialization import ToDict
-
-Floats = npt.NDArray[np.float64]
 
 
 class ConditionParameters(NamedTuple):
@@ -129,7 +127,7 @@ class JointFit(Fit):
         assert isinstance(self.moments, JointMoments)
         return self.moments
 
-    def _set_terms(self) -> tuple[Floats, npt.NDArray[np.int_]]:
+    def _set_terms(self) -> tuple[Floats, Indices]:
         return self._joint._set_terms()[0], self._joint._own_numbers(self.graph)
 
     @cached_property
@@ -270,7 +268,7 @@ def condition_parameters(core: _core.GraphFit, condition: int) -> ConditionParam
 class ConditionModel(NamedTuple):
     """The model in one condition, for the variables that vary there."""
 
-    varying: npt.NDArray[np.intp]
+    varying: Indices
     B: Floats
     Omega: Floats
     S: Floats
@@ -388,10 +386,6 @@ class JointVariation:
     def estimable(self) -> tuple[int, ...]:
         """Numbers of the shared parameters that some condition informs about."""
         return tuple(sorted({s for part in self.models for s in part.shared}))
-
-    def information(self, se: StandardErrorKind) -> Information:
-        """Return "expected", as for one sample."""
-        return "expected"
 
     def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
         """Return the inverse of the summed information; NaN for parameters without any.

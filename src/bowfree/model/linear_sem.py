@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import total_effect_matrix
+from bowfree.data.sample import Bools, Floats
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.encodings import members
 from bowfree.graph.identification import half_trek_equations
@@ -33,8 +33,6 @@ from bowfree.results.graph_display import GraphDisplay
 from bowfree.results.rows import data_frame
 from bowfree.text_reading import short_repr
 from bowfree.validation import as_list, check_count
-
-Matrix = npt.NDArray[np.float64]
 
 _SMALLEST_EIGENVALUE = 1e-6  # section 4.1, footnote
 _ASYMMETRY = 1e-10  # relative; larger than rounding errors, smaller than mistakes
@@ -89,8 +87,8 @@ class LinearSEM(GraphDisplay, Frozen):
     """
 
     graph: MixedGraph
-    B: Matrix
-    Omega: Matrix
+    B: Floats
+    Omega: Floats
 
     def __post_init__(self) -> None:
         graph = graph_of(self.graph)
@@ -190,7 +188,7 @@ class LinearSEM(GraphDisplay, Frozen):
         unknown = np.full_like(E, np.nan)
         return TotalEffects(self.graph.nodes, E, unknown, unknown, unknown)
 
-    def covariance(self) -> Matrix:
+    def covariance(self) -> Floats:
         """Return Sigma = (I - B)^-1 Omega (I - B)^-T, the covariance of X (eq. covmat)."""
         E = total_effect_matrix(self.B)
         Sigma = E @ self.Omega @ E.T
@@ -246,7 +244,7 @@ class LinearSEM(GraphDisplay, Frozen):
                 product *= self.Omega[i, j]
         return float(product)
 
-    def wright_covariance(self) -> Matrix:
+    def wright_covariance(self) -> Floats:
         """Return the covariance of X by path tracing: sums of products along treks.
 
         A variance is ``Omega[i, i]`` plus the sum over all treks from i to itself; a covariance is
@@ -269,7 +267,7 @@ class LinearSEM(GraphDisplay, Frozen):
         nodes = self.graph.nodes
         phi = np.zeros_like(self.Omega)
 
-        def summed(treks: Iterable[Trek], variances: Matrix) -> float:
+        def summed(treks: Iterable[Trek], variances: Floats) -> float:
             at = [1.0 if t.head is None else variances[self.graph._node(t.head)] for t in treks]
             return sum(self.edge_product(t) * v for t, v in zip(treks, at, strict=True))
 
@@ -331,7 +329,7 @@ def random_sem(graph: GraphLike, *, rng: Rng = None) -> LinearSEM:
 # --- checks of matrices ---
 
 
-def square_matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
+def square_matrix(value: Any, name: str, graph: MixedGraph) -> Floats:
     """Return a copy as a float array; check labels, shape and entries."""
     if hasattr(value, "columns"):  # a data frame, maybe with row labels
         rows = getattr(value, "index", range(len(graph)))
@@ -362,7 +360,7 @@ def square_matrix(value: Any, name: str, graph: MixedGraph) -> Matrix:
     return matrix
 
 
-def real_array(value: Any) -> Matrix:
+def real_array(value: Any) -> Floats:
     """Return a copy as an array of floats; raise if entries are not real numbers."""
     found = np.asarray(value)
     if np.iscomplexobj(found):
@@ -370,7 +368,7 @@ def real_array(value: Any) -> Matrix:
     return found.astype(np.float64)
 
 
-def supports(graph: MixedGraph) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def supports(graph: MixedGraph) -> tuple[Bools, Bools]:
     """Return boolean matrices of the entries of B and Omega that may differ from zero."""
     d = len(graph)
     directed, bidirected = np.zeros((d, d), dtype=bool), np.eye(d, dtype=bool)
@@ -382,9 +380,7 @@ def supports(graph: MixedGraph) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.b
     return directed, bidirected
 
 
-def check_support(
-    matrix: Matrix, name: str, support: npt.NDArray[np.bool_], graph: MixedGraph, mark: str
-) -> None:
+def check_support(matrix: Floats, name: str, support: Bools, graph: MixedGraph, mark: str) -> None:
     """Raise an error if an entry without an edge differs from zero."""
     outside = np.argwhere((matrix != 0) & ~support)
     if len(outside):
@@ -398,7 +394,7 @@ def check_support(
         )
 
 
-def symmetric(Omega: Matrix, graph: MixedGraph, name: str = "Omega") -> Matrix:
+def symmetric(Omega: Floats, graph: MixedGraph, name: str = "Omega") -> Floats:
     """Return the symmetrized matrix; raise an error if more than rounding is asymmetric."""
     gap = np.abs(Omega - Omega.T)
     if gap.size and gap.max() > _ASYMMETRY * np.abs(Omega).max():
@@ -411,7 +407,7 @@ def symmetric(Omega: Matrix, graph: MixedGraph, name: str = "Omega") -> Matrix:
     return Omega / 2 + Omega.T / 2
 
 
-def check_positive_definite(Omega: Matrix, graph: MixedGraph) -> None:
+def check_positive_definite(Omega: Floats, graph: MixedGraph) -> None:
     """Raise an error if Omega is not positive definite."""
     if not Omega.size:
         return
@@ -437,7 +433,7 @@ def check_positive_definite(Omega: Matrix, graph: MixedGraph) -> None:
 # --- parameters from a covariance matrix ---
 
 
-def closed_form(graph: MixedGraph, Sigma: Any) -> tuple[Matrix, Matrix]:
+def closed_form(graph: MixedGraph, Sigma: Any) -> tuple[Floats, Floats]:
     """Return B and Omega of a covariance matrix; see :meth:`LinearSEM.from_covariance`.
 
     A source of the equations of a node enters by its error if its own coefficients are known,

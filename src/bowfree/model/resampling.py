@@ -20,13 +20,12 @@ from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.covariance import check_definite
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import CompleteRows
+from bowfree.data.sample import CompleteRows, Floats, Indices
 from bowfree.errors import BowfreeError, DataError, TimeIsUp
 from bowfree.graph.mixed_graph import GraphLike
 from bowfree.graph.names import EdgeLookup, node_index
@@ -44,8 +43,6 @@ from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, check_count, check_fraction
-
-Floats = npt.NDArray[np.float64]
 
 # Largest number of groups of rows that the jackknife of interval="bca" leaves out in turn.
 _JACKKNIFE_GROUPS = 500
@@ -361,7 +358,7 @@ def resample_fit(
     return result
 
 
-def take_rows(moments: Moments, choose: Callable[[int], npt.NDArray[np.int_]]) -> Moments:
+def take_rows(moments: Moments, choose: Callable[[int], Indices]) -> Moments:
     """Return the moments of some rows, or of whole clusters; `choose` returns their numbers."""
     if isinstance(moments, JointMoments):
         return moments._of_rows([choose(round(condition.n)) for condition in moments.conditions])
