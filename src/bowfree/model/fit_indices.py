@@ -63,9 +63,18 @@ class FitIndices(TextDisplay, ToDict):
             ("Chi-square", number(self.chi2)),
             ("Degrees of freedom", str(self.df)),
             ("P-value (chi-square)", p_cell(self.p_value, 3)),
-            *_approximate_facts(self),
+            *self._approximate(""),
             ("P-value (RMSEA <= 0.05)", p_cell(self.rmsea_p_close, 3)),
             ("SRMR", number(self.srmr)),
+        ]
+
+    def _approximate(self, prefix: str) -> list[tuple[str, str]]:
+        interval = f"{self.rmsea_lower:.3f} – {self.rmsea_upper:.3f}"
+        return [
+            (f"{prefix}CFI", number(self.cfi)),
+            (f"{prefix}TLI", number(self.tli)),
+            (f"{prefix}RMSEA", number(self.rmsea)),
+            (f"{prefix}RMSEA 90 % interval", "" if math.isnan(self.rmsea_lower) else interval),
         ]
 
     def _headline(self) -> str:
@@ -77,20 +86,8 @@ class FitIndices(TextDisplay, ToDict):
         yield Table((), [fact for fact in self.facts() if fact[1]])
 
 
-def _approximate_facts(
-    indices: FitIndices | ScaledIndices, prefix: str = ""
-) -> list[tuple[str, str]]:
-    interval = f"{indices.rmsea_lower:.3f} – {indices.rmsea_upper:.3f}"
-    return [
-        (f"{prefix}CFI", number(indices.cfi)),
-        (f"{prefix}TLI", number(indices.tli)),
-        (f"{prefix}RMSEA", number(indices.rmsea)),
-        (f"{prefix}RMSEA 90 % interval", "" if math.isnan(indices.rmsea_lower) else interval),
-    ]
-
-
 @dataclass(frozen=True, repr=False)
-class ScaledIndices(TextDisplay, ToDict):
+class ScaledIndices(FitIndices):
     """The chi-square test, scaled for data that are not normal, and the indices based on it.
 
     RMSEA, CFI and TLI estimate the same population values as those of normal theory; only the
@@ -101,32 +98,20 @@ class ScaledIndices(TextDisplay, ToDict):
     test : {"satorra-bentler", "yuan-bentler", "standard"}
         Method of the scaling factor; "standard" for full-information maximum likelihood without
         scaling.
-    chi2, scaling_factor, p_value : float
-        Chi-square divided by the factor, the factor, and the p-value of the quotient. In small
-        samples Yuan and Bentler's factor can be negative; the scaled test is then NaN.
-    rmsea, rmsea_lower, rmsea_upper : float
-        Root mean square error of approximation and its 90 % interval.
-    cfi, tli : float
-        Comparative fit index and Tucker–Lewis index.
-    baseline_chi2, baseline_scaling_factor : float
-        The same test for the baseline model.
+    scaling_factor, baseline_scaling_factor : float
+        The numbers by which both chi-squares were divided. In small samples Yuan and Bentler's
+        factor can be negative; the scaled test is then NaN.
+    chi2, df, p_value, rmsea, cfi, tli, ...
+        As for :class:`FitIndices`.
     """
 
     test: TestKind
-    chi2: float
     scaling_factor: float
-    p_value: float
-    rmsea: float
-    rmsea_lower: float
-    rmsea_upper: float
-    cfi: float
-    tli: float
-    baseline_chi2: float
     baseline_scaling_factor: float
 
     def facts(self) -> list[tuple[str, str]]:
-        """Return label and value of each available index."""
-        robust = _approximate_facts(self, "Robust ")
+        """Return label and value of each index that differs from normal theory."""
+        robust = self._approximate("Robust ")
         if self.test == "standard":
             return robust
         name = {"satorra-bentler": "Satorra–Bentler"}.get(self.test, "Yuan–Bentler")
@@ -138,13 +123,7 @@ class ScaledIndices(TextDisplay, ToDict):
         ]
 
     def _headline(self) -> str:
-        return (
-            f"scaled chi-square {self.chi2:.3f} (factor {self.scaling_factor:.3f}), "
-            f"RMSEA {self.rmsea:.3f}, CFI {self.cfi:.3f}"
-        )
-
-    def _sections(self) -> Iterator[str | Table]:
-        yield Table((), [fact for fact in self.facts() if fact[1]])
+        return f"scaled (factor {self.scaling_factor:.3f}): {super()._headline()}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -269,16 +248,20 @@ def scaled_indices(
     excess, excess0 = F - mean / n, near.misfit[1] - near.expected[1] / n
     return ScaledIndices(
         test=test,
-        chi2=chi2 / factor,
         scaling_factor=expected[0] / df if df else math.nan,
-        p_value=chi2_upper_tail(chi2 / factor, df),
-        rmsea=math.sqrt(max(excess, 0.0) / df) if df else 0.0,
-        rmsea_lower=math.sqrt(unit) * lower,
-        rmsea_upper=math.sqrt(unit) * upper,
-        cfi=_cfi(excess, excess0, df),
-        tli=(1 - excess / df * df0 / excess0 if excess0 else math.nan) if df else 1.0,
-        baseline_chi2=chi2_0 / factor0,
         baseline_scaling_factor=factor0,
+        **vars(indices)
+        | {
+            "chi2": chi2 / factor,
+            "p_value": chi2_upper_tail(chi2 / factor, df),
+            "rmsea": math.sqrt(max(excess, 0.0) / df) if df else 0.0,
+            "rmsea_lower": math.sqrt(unit) * lower,
+            "rmsea_upper": math.sqrt(unit) * upper,
+            "rmsea_p_close": math.nan,
+            "cfi": _cfi(excess, excess0, df),
+            "tli": (1 - excess / df * df0 / excess0 if excess0 else math.nan) if df else 1.0,
+            "baseline_chi2": chi2_0 / factor0,
+        },
     )
 
 
