@@ -171,7 +171,7 @@ BAD = {
     ),
     "constant, and no target": (
         lambda: [bf.Condition(WATCHED), bf.Condition(TREATED.assign(y=3.0), targets=["x"])],
-        "condition '2': constant column 'y': if it was held fixed, add it to `targets`",
+        "condition '2': constant column 'y'; if a column was held fixed, add it to `targets`",
     ),
     "constant where another is free": (
         lambda: [
@@ -194,11 +194,11 @@ BAD = {
     ),
     "gaps": (
         lambda: [bf.Condition(WATCHED), bf.Condition(TREATED.mask(TREATED > 1))],
-        "condition '2': missing or infinite values in 'x'.*: rows of several conditions must be complete",
+        "condition '2': missing or infinite values in 'x'.*: missing='listwise' drops incomplete",
     ),
     "one row": (
         lambda: [bf.Condition(WATCHED), bf.Condition(TREATED[:1])],
-        "condition '2': n = 1: a condition needs at least 2 rows",
+        "condition '2': n = 1: data need at least 2 rows",
     ),
     "something else among them": (
         lambda: [bf.Condition(WATCHED), TREATED],
@@ -206,14 +206,14 @@ BAD = {
     ),
     "a population": (
         lambda: [bf.Condition(WATCHED), bf.Condition(cov=np.eye(3), n=np.inf)],
-        "condition '2': n = inf: several conditions need",
+        "condition '2': n = inf: several conditions need complete",
     ),
     "moments with gaps": (
         lambda: [
             bf.Condition(WATCHED),
             bf.Condition(bf.moments(TREATED.mask(TREATED > 6), missing="fiml")),
         ],
-        "condition '2': moments of several conditions must be those of complete",
+        "condition '2': n = .*: several conditions need complete unweighted rows",
     ),
     "conditions in a condition": (
         lambda: [bf.Condition(WATCHED), bf.Condition(bf.moments(given()))],
@@ -251,7 +251,7 @@ def test_bad_conditions_are_refused(case):
             {"data": WATCHED, "targets": "y"},
             r"targets = 'y': must be a list of names, such as \['y'\]",
         ),
-        ({"data": WATCHED, "targets": 3}, "targets = 3: must be a list of names"),
+        ({"data": WATCHED, "targets": 3}, "targets is 3; pass a list of names"),
         ({"data": WATCHED, "targets": ["y", "y"]}, "a variable is listed twice"),
         ({"data": WATCHED, "kind": "magic"}, "unknown kind 'magic'"),
         ({"data": WATCHED, "name": 3}, "name = 3: must be a string"),

@@ -13,24 +13,13 @@ from typing import Any, Literal, TypeGuard, cast, get_args
 
 import numpy as np
 
-from bowfree.data.covariance import (
-    LARGEST,
-    SMALLEST,
-    check_ddof,
-    check_scale,
-    missing_values,
-    read_covariance,
-)
-from bowfree.data.frames import quoted, read_observations, split_table
-from bowfree.data.joint_moments import ConditionMoments, JointMoments
-from bowfree.data.moments import Moments
-from bowfree.data.sample import CompleteRows, Floats, cross_products
+from bowfree.data.covariance import check_ddof
+from bowfree.data.frames import quoted, split_table
 from bowfree.errors import DataError
-from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.parameters import Kind, Means, public
+from bowfree.parameters import Kind, public
 from bowfree.results.display import TextDisplay, count
 from bowfree.text_reading import short_repr
-from bowfree.validation import check_choice, check_fraction
+from bowfree.validation import as_list, check_choice, check_fraction
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,16 +94,13 @@ class Condition(TextDisplay):
 
 
 def _read_targets(given: Any) -> tuple[str, ...] | Literal["learn"]:
-    if isinstance(given, str) and given == "learn":
-        return "learn"
     if isinstance(given, str):
+        if given == "learn":
+            return "learn"
         raise DataError(
             f"targets = {short_repr(given)}: must be a list of names, such as [{short_repr(given)}]"
         )
-    try:
-        targets = tuple(given)
-    except TypeError:
-        targets = (None,)
+    targets = tuple(as_list("targets", given, "names", DataError))
     if not all(isinstance(name, str) for name in targets):
         raise DataError(f"targets = {short_repr(given)}: must be a list of names")
     if len(set(targets)) < len(targets):
@@ -250,48 +236,6 @@ def listed_conditions(data: Condition | Sequence[Condition]) -> tuple[Condition,
     return given
 
 
-def read_conditions(
-    given: Sequence[Condition],
-    graph: MixedGraph | None,
-    means: Means = "free",
-    *,
-    listwise: bool = False,
-) -> JointMoments:
-    """Return the moments of several conditions, or of one with targets.
-
-    With `listwise`, rows with missing values are dropped.
-    """
-    if any(condition.unknown for condition in given):
-        raise DataError(
-            "targets='learn' can be used in greedy_search only; the moments of its result have the "
-            "targets that it found"
-        )
-    names = [c.name if c.name is not None else str(k + 1) for k, c in enumerate(given)]
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        raise DataError(f"two conditions are named {quoted(twice)}: rename one")
-    found: list[ConditionMoments] = []
-    notes: list[str] = []
-    for name, condition in zip(names, given, strict=True):
-        try:
-            read = _read(condition, name, graph, notes if listwise else None)
-        except DataError as error:
-            raise DataError(f"condition {name!r}: {error}") from None
-        if found and read.names != found[0].names:
-            if set(read.names) == set(found[0].names):
-                read = read._take([read.names.index(v) for v in found[0].names])
-            else:
-                odd = sorted(set(read.names) ^ set(found[0].names))
-                raise DataError(
-                    f"conditions {found[0].name!r} and {name!r} have different columns "
-                    f"({quoted(odd)}): select the same columns"
-                )
-        found.append(read)
-    moments = JointMoments(found, means=means, notes=tuple(notes))
-    moments._check(graph)
-    return moments
-
-
 def known_targets(data: Any) -> tuple[Any, tuple[int, ...]]:
     """Return the data without unknown targets, and the indices of conditions that had them."""
     if not are_conditions(data):
@@ -301,104 +245,6 @@ def known_targets(data: Any) -> tuple[Any, tuple[int, ...]]:
     if unknown and len(given) == 1:
         raise DataError("targets='learn' needs several conditions, to compare them")
     return [replace(c, targets=()) if c.unknown else c for c in given], unknown
-
-
-def _read(
-    condition: Condition, name: str, graph: MixedGraph | None, dropped: list[str] | None
-) -> ConditionMoments:
-    """Return the moments of one condition; perfect targets may be constant, and rows may be few.
-
-    If `dropped` is a list, rows with missing values are dropped, and it receives a note on them.
-    """
-    if isinstance(condition.data, Moments):
-        return _of_moments(condition, condition.data, name, graph)
-    if condition.cov is not None:
-        names, S, n = _read_cov(condition, graph)
-        _check_targets(condition.known, names)
-        return ConditionMoments(name, names, n, S, condition.known, kind=condition.kind)
-    names, X = read_observations(condition.data, graph, "data")
-    _check_targets(condition.known, names)
-    incomplete = np.isnan(X).any(axis=1)
-    if dropped is not None and incomplete.any():
-        some = np.count_nonzero(incomplete)
-        dropped.append(
-            f"condition {name!r}: {some} of {len(X)} rows with missing values were dropped"
-        )
-        X = X[~incomplete]
-    if len(X) < 2:
-        raise DataError(f"n = {len(X)}: a condition needs at least 2 rows (observations in rows)")
-    if not np.isfinite(X).all():
-        raise DataError(
-            str(missing_values(names, X, "cell")).split(": ")[0]
-            + ": rows of several conditions must be complete; missing='listwise' drops the others"
-        )
-    low, high = X.min(axis=0), X.max(axis=0)
-    constant = low == high
-    may_be = condition.known if condition.kind == "perfect" else ()
-    wrong = [names[i] for i in np.flatnonzero(constant) if names[i] not in may_be]
-    if wrong:
-        raise DataError(
-            f"constant column {quoted(wrong)}: if it was held fixed, add it to `targets` "
-            "(kind='perfect'); else drop it, it has no variance to explain"
-        )
-    size = np.maximum(-low, high)
-    if size.max() > LARGEST:
-        check_scale(names, size, "values up to")
-    mean = X.mean(axis=0)
-    deviations = np.where(constant, 0.0, X - mean)
-    S = cross_products(deviations, deviations) / len(X)
-    if np.diag(S)[~constant].min(initial=np.inf) < SMALLEST**2:
-        check_scale(names, np.where(constant, 1.0, size), "values up to")
-    return ConditionMoments(
-        name, names, float(len(X)), S, condition.known, mean, deviations, condition.kind
-    )
-
-
-def _of_moments(
-    condition: Condition, moments: Moments, name: str, graph: MixedGraph | None
-) -> ConditionMoments:
-    if isinstance(moments, JointMoments):
-        raise DataError("its data are several conditions: pass these in place of it")
-    taken = moments if graph is None else moments.take(graph.nodes)
-    _check_targets(condition.known, taken.names)
-    if not taken.plain or taken.n == np.inf:
-        raise DataError("moments of several conditions must be those of complete unweighted rows")
-    rows = taken.sample.deviations if isinstance(taken.sample, CompleteRows) else None
-    return ConditionMoments(
-        name, taken.names, taken.n, taken.S, condition.known, taken.mean, rows, condition.kind
-    )
-
-
-def _read_cov(
-    condition: Condition, graph: MixedGraph | None
-) -> tuple[tuple[str, ...], Floats, float]:
-    """Return names, covariance matrix and n; perfect targets may have variance zero."""
-    names, C = read_observations(condition.cov, graph, "cov")
-    still = np.zeros(len(names), dtype=bool)
-    if C.shape == (len(names), len(names)):
-        may_be = condition.known if condition.kind == "perfect" else ()
-        still = (np.diag(C) == 0) & np.array([name in may_be for name in names])
-    if still.any() and np.abs(C[still]).max() > 0:
-        i = int(np.flatnonzero(still)[0])
-        raise DataError(f"cov has covariances of {names[i]!r}, whose variance is 0")
-    kept = [k for k, constant in enumerate(still) if not constant]
-    if not kept:
-        raise DataError("all variables have variance 0")
-    part, nodes = C[np.ix_(kept, kept)], MixedGraph([names[k] for k in kept])
-    if C.shape[0] != C.shape[1]:
-        part = C  # raises the error about its shape
-    _, block, n = read_covariance(part, condition.n, condition.ddof, nodes)
-    if n == np.inf:
-        raise DataError("n = inf: several conditions need their numbers of observations")
-    S = np.zeros_like(C, dtype=float)
-    S[np.ix_(kept, kept)] = block
-    return names, S, n
-
-
-def _check_targets(targets: Sequence[str], names: Sequence[str]) -> None:
-    unknown = [name for name in targets if name not in names]
-    if unknown:
-        raise DataError(f"targets: no variable {quoted(unknown)}; there are {quoted(names)}")
 
 
 def split_rows(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:

@@ -41,9 +41,9 @@ def check_ddof(ddof: Any) -> None:
 
 
 def read_covariance(
-    cov: Any, n: Any, ddof: int, graph: MixedGraph | None
+    cov: Any, n: Any, ddof: int, graph: MixedGraph | None, held: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], Floats, float]:
-    """Return the names, the covariance matrix with divisor n, and n."""
+    """Return the names, the covariance matrix with divisor n, and n; `held` may have variance 0."""
     if n is None:
         raise DataError("`cov` needs `n`, the number of observations (inf for a population)")
     try:
@@ -61,7 +61,11 @@ def read_covariance(
         raise DataError(f"cov has shape {C.shape}: a covariance matrix is square")
     if not np.isfinite(C).all():
         raise missing_values(names, C, "entry")
-    variances = np.diag(C)
+    still = (np.diag(C) == 0) & np.isin(names, held)
+    if still.any() and np.abs(C[still]).max() > 0:
+        name = names[int(still.argmax())]
+        raise DataError(f"cov has covariances of {name!r}, whose variance is 0")
+    variances = np.where(still, 1.0, np.diag(C))
     if (variances <= 0).any():
         i = int(variances.argmin())
         raise DataError(
@@ -288,8 +292,11 @@ def unusable_columns(names: Sequence[str], X: Floats) -> tuple[list[str], list[s
     return problems, drop
 
 
-def check_constant(names: Sequence[str], X: Floats) -> None:
-    """Raise an error if a column is constant or empty, which names all columns to drop."""
+def check_constant(names: Sequence[str], X: Floats, held: Sequence[str] | None = None) -> None:
+    """Raise an error if a column is constant or empty, which names all columns to drop.
+
+    In one of several conditions, the columns `held` may be constant.
+    """
     constant = ~(X[0] < X[-1]) & ~(X[0] > X[-1])  # excludes most columns at once; True for NaN
     for some in row_slices(X):
         if not constant.any():
@@ -297,8 +304,11 @@ def check_constant(names: Sequence[str], X: Floats) -> None:
         constant &= ~((X[0] < X[some]) | (X[0] > X[some])).any(axis=0)
     rest = X[:, constant]  # columns that begin with NaN may vary
     low, high = np.fmin.reduce(rest, axis=0), np.fmax.reduce(rest, axis=0)
-    if not (low < high).all():
+    rest_names = np.asarray(names)[constant][~(low < high)]
+    if not np.isin(rest_names, held or ()).all():
         problems, drop = unusable_columns(names, X)
+        if held is not None:
+            problems.append("if a column was held fixed, add it to `targets` (kind='perfect')")
         raise _drop_error("; ".join(problems), drop)
 
 

@@ -79,16 +79,12 @@ class ConditionMoments(TextDisplay, Frozen):
     @cached_property
     def is_target(self) -> Bools:
         """Which of the variables are targets."""
-        mask = np.array([name in self.targets for name in self.names], dtype=bool)
-        lock_arrays(mask)
-        return mask
+        return lock_arrays(np.isin(self.names, self.targets))
 
     @cached_property
     def varies(self) -> Bools:
         """Which of the variables vary; targets may be constant."""
-        mask = np.asarray(np.diag(self.S) > 0)
-        lock_arrays(mask)
-        return mask
+        return lock_arrays(np.asarray(np.diag(self.S) > 0))
 
     def _take(self, order: Sequence[int]) -> ConditionMoments:
         """Return the moments of some of the variables, which must include all targets."""
@@ -143,29 +139,6 @@ class ConditionMoments(TextDisplay, Frozen):
     def _headline(self) -> str:
         targets = f"targets {', '.join(self.targets)}" if self.targets else "no targets"
         return f"{self.name}: {self.n:.0f} observations, {targets}"
-
-
-def _mean_of(condition: ConditionMoments) -> Floats:
-    assert condition.mean is not None  # see _check_means
-    return condition.mean
-
-
-def _check_means(conditions: Sequence[ConditionMoments]) -> None:
-    """Raise an error if a condition has no means, or a constant target."""
-    for condition in conditions:
-        if condition.mean is None:
-            raise DataError(
-                f"means = 'shared': condition {condition.name!r} has a covariance matrix and no "
-                "means; pass its rows, or use means='free'"
-            )
-        if not condition.varies.all():
-            still = [
-                name for name, v in zip(condition.names, condition.varies, strict=True) if not v
-            ]
-            raise DataError(
-                f"means = 'shared': {quoted(still)} was held constant in condition "
-                f"{condition.name!r}; use means='free'"
-            )
 
 
 class JointMoments(Moments):
@@ -223,8 +196,18 @@ class JointMoments(Moments):
                 "bowfree.moments for rows and covariance matrices"
             )
         check_choice("means", means, get_args(Means), DataError)
-        if means == "shared":
-            _check_means(given)
+        for condition in given if means == "shared" else ():
+            if condition.mean is None:
+                raise DataError(
+                    f"means = 'shared': condition {condition.name!r} has a covariance matrix and no "
+                    "means; pass its rows, or use means='free'"
+                )
+            still = [name for k, name in enumerate(condition.names) if not condition.varies[k]]
+            if still:
+                raise DataError(
+                    f"means = 'shared': {quoted(still)} was held constant in condition "
+                    f"{condition.name!r}; use means='free'"
+                )
         n = math.fsum(condition.n for condition in given)
         vars(self).update(
             names=given[0].names,
@@ -267,30 +250,26 @@ class JointMoments(Moments):
 
     @cached_property
     def _pooled(self) -> Floats:
-        S = np.sum([c.n / self.n * c.S for c in self.conditions], axis=0)
+        shares = [c.n / self.n for c in self.conditions]
+        S = np.sum([share * c.S for share, c in zip(shares, self.conditions, strict=True)], axis=0)
         if self.means == "shared":
-            means = np.array([_mean_of(c) for c in self.conditions])
-            weights = np.array([c.n / self.n for c in self.conditions])
-            shifts = means - (weights[:, None] * means).sum(axis=0)
-            S = S + cross_products(shifts * weights[:, None], shifts)
-        lock_arrays(S)
-        return np.asarray(S)
+            shifts = [np.asarray(c.mean) - self._overall_mean for c in self.conditions]
+            S = S + cross_products(np.array(shifts) * np.array(shares)[:, None], np.array(shifts))
+        return lock_arrays(np.asarray(S))
 
     @cached_property
-    def _center(self) -> Floats:
-        """The point about which second moments are taken if means are shared: the overall mean.
+    def _overall_mean(self) -> Floats:
+        mean: Floats = np.sum([c.n / self.n * np.asarray(c.mean) for c in self.conditions], axis=0)
+        return mean
+
+    def _mean(self, condition: ConditionMoments) -> Floats:
+        """Return the mean of a condition, if means are shared minus the overall mean.
 
         Intercepts absorb any shift of the origin, except for `kind="activity"`, where a shift
         interacts with coefficients that differ. There the origin stays.
         """
-        if self.means == "free" or "activity" in self.kinds:
-            return np.zeros(len(self.names))
-        center: Floats = np.sum([c.n / self.n * _mean_of(c) for c in self.conditions], axis=0)
-        return center
-
-    def _mean(self, condition: ConditionMoments) -> Floats:
-        """Return the mean of a condition, relative to the center."""
-        return _mean_of(condition) - self._center
+        mean = np.asarray(condition.mean)
+        return mean if "activity" in self.kinds else mean - self._overall_mean
 
     def _second_moments(self, condition: ConditionMoments) -> Floats:
         """Return the covariance matrix of a condition; with shared means, its second moments.
@@ -394,8 +373,7 @@ class JointMoments(Moments):
 
     def take(self, names: Sequence[str]) -> JointMoments:
         """Return the moments of some of the variables, in the given order, with all targets."""
-        wanted = self._chosen(names)
-        order = [self.names.index(name) for name in wanted]
+        order = self._positions(names)
         return self._like(condition._take(order) for condition in self.conditions)
 
     def without_rows(self) -> JointMoments:
@@ -470,13 +448,7 @@ class JointMoments(Moments):
                 ) from None
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with the size, targets and kind of each condition.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        """
+        """Return the conditions as a data frame of "pandas", "polars" or "pyarrow"."""
         columns = {
             "condition": [c.name for c in self.conditions],
             "n": [c.n for c in self.conditions],

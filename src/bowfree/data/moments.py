@@ -93,8 +93,7 @@ class Moments(TextDisplay, Frozen):
         vars(made).update(
             names=names, S=S, n=n, mean=mean, n_rows=n_rows, notes=notes, sample=sample
         )
-        lock_arrays(S)
-        lock_arrays(mean)
+        lock_arrays((S, mean))
         return made
 
     @cached_property
@@ -104,9 +103,7 @@ class Moments(TextDisplay, Frozen):
         Rows and columns belong to ``S[0, 0]``, ``S[1, 0]``, ``S[1, 1]``, ``S[2, 0]``, ..., the
         order of :func:`numpy.tril_indices`. Without rows it is that of complete normal data.
         """
-        G = normal_gamma(self.S) if self.sample is None else self.sample.gamma()
-        lock_arrays(G)
-        return G
+        return lock_arrays(normal_gamma(self.S) if self.sample is None else self.sample.gamma())
 
     @property
     def plain(self) -> bool:
@@ -155,16 +152,15 @@ class Moments(TextDisplay, Frozen):
         >>> m.take(["x2"]).S
         array([[2.]])
         """
-        wanted = self._chosen(names)
-        order = [self.names.index(name) for name in wanted]
+        order = self._positions(names)
         mean = None if self.mean is None else self.mean[order]
         taken, sample = Summary(self.S[np.ix_(order, order)], self.n, mean), self.sample
         if sample is not None:
             taken, sample = sample.take(order, taken)
-        return Moments._unchecked(tuple(wanted), *taken, sample, self.notes)
+        return Moments._unchecked(tuple(names), *taken, sample, self.notes)
 
-    def _chosen(self, names: Sequence[str]) -> list[str]:
-        """Return the names of some of the variables, or raise."""
+    def _positions(self, names: Sequence[str]) -> list[int]:
+        """Return the places of some of the variables, or raise."""
         wanted = as_list("names", names, "names of variables", DataError)
         for name in wanted:
             if not isinstance(name, str) or name not in self.names:
@@ -175,7 +171,7 @@ class Moments(TextDisplay, Frozen):
             raise DataError(
                 f"names = {short_repr(wanted)}: must be different variables, at least one"
             )
-        return wanted
+        return [self.names.index(name) for name in wanted]
 
     def _core_data(self, method: Method = "newton") -> Any:
         """Return the data in the form that the core takes."""
@@ -206,27 +202,16 @@ class Moments(TextDisplay, Frozen):
         return bare
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with the mean and standard deviation of each variable.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        """
+        """Return mean and sd of each variable as a data frame of "pandas", "polars" or "pyarrow"."""
         mean = np.full(len(self.names), np.nan) if self.mean is None else self.mean
         columns = {"variable": list(self.names), "mean": mean, "sd": np.sqrt(self.variances)}
         return data_frame(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the moments as a dictionary of lists and numbers, ready for ``json.dumps``."""
-        return {
-            "names": list(self.names),
-            "n": self.n,
-            "n_rows": self.n_rows,
-            "mean": None if self.mean is None else self.mean.tolist(),
-            "S": self.S.tolist(),
-            "notes": list(self.notes),
-        }
+        numbers = {"mean": None if self.mean is None else self.mean.tolist(), "S": self.S.tolist()}
+        sizes = {"names": list(self.names), "n": self.n, "n_rows": self.n_rows}
+        return sizes | numbers | {"notes": list(self.notes)}
 
     def _headline(self) -> str:
         variables = count(len(self.names), "variable")

@@ -21,12 +21,11 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bowfree.data.conditions import are_conditions, listed_conditions, read_conditions
+from bowfree.data.conditions import Condition, are_conditions, listed_conditions
 from bowfree.data.covariance import (
     LARGEST,
     SMALLEST,
@@ -39,7 +38,7 @@ from bowfree.data.covariance import (
     read_covariance,
 )
 from bowfree.data.frames import Observations, quoted, read_observations
-from bowfree.data.joint_moments import JointMoments
+from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.data.missing_values import read_incomplete
 from bowfree.data.moments import Moments
 from bowfree.data.ordinal import read_mixed
@@ -123,12 +122,6 @@ def moments(
     return options.read(data, None if graph is None else graph_of(graph), bows=True)
 
 
-@cache
-def _defaults() -> tuple[tuple[str, Any], ...]:
-    """Return the names and defaults of the options of :class:`DataOptions`."""
-    return tuple((field.name, field.default) for field in fields(DataOptions))
-
-
 @dataclass(frozen=True, eq=False)
 class DataOptions:
     """The options of :func:`bowfree.moments`, which describes them; validated on construction."""
@@ -164,11 +157,6 @@ class DataOptions:
         if not auto:
             vars(self).update(shrinkage=float(shrinkage))
 
-    @property
-    def are_default(self) -> bool:
-        """Whether all options have their default values."""
-        return not self.changed()
-
     def refuse(self, reason: str, *options: str) -> None:
         """Raise an error if any of the options (by default all) was changed, naming the first."""
         for name, value in self.changed().items():
@@ -180,7 +168,7 @@ class DataOptions:
         own = vars(self)
         return {
             name: own[name]
-            for name, default in _defaults()
+            for name, default in _DEFAULTS
             if own[name] is not default and (default is None or own[name] != default)
         }
 
@@ -268,15 +256,84 @@ class DataOptions:
         if graph is not None:
             check_identified(graph) if bows else graph.check_bap()
         if given:
-            return read_conditions(given, graph, self.means, listwise=listwise)
+            return self._read_each(given, graph)
         if self.means not in ("free", data.means):
             data = JointMoments(data.conditions, means=self.means, notes=data.notes)
         joint: JointMoments = _reorder(data, graph)
         joint._check(graph)
         return joint
 
-    def _read_rows(self, data: Any, graph: MixedGraph | None) -> Moments:
-        """Compute the moments of observations in rows."""
+    def _read_each(self, given: Sequence[Condition], graph: MixedGraph | None) -> JointMoments:
+        """Return the moments of several conditions, or of one with targets."""
+        if any(condition.unknown for condition in given):
+            raise DataError(
+                "targets='learn' can be used in greedy_search only; the moments of its result have "
+                "the targets that it found"
+            )
+        names = [c.name if c.name is not None else str(k + 1) for k, c in enumerate(given)]
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice:
+            raise DataError(f"two conditions are named {quoted(twice)}: rename one")
+        found: list[ConditionMoments] = []
+        notes: list[str] = []
+        for name, condition in zip(names, given, strict=True):
+            try:
+                read, own = self._read_one(condition, name, graph)
+            except DataError as error:
+                raise DataError(f"condition {name!r}: {error}") from None
+            notes += [f"condition {name!r}: {note}" for note in own]
+            first = found[0] if found else read
+            odd = sorted(set(read.names) ^ set(first.names))
+            if odd:
+                raise DataError(
+                    f"conditions {first.name!r} and {name!r} have different columns "
+                    f"({quoted(odd)}): select the same columns"
+                )
+            found.append(read._take([read.names.index(v) for v in first.names]))
+        moments = JointMoments(found, means=self.means, notes=tuple(notes))
+        moments._check(graph)
+        return moments
+
+    def _read_one(
+        self, condition: Condition, name: str, graph: MixedGraph | None
+    ) -> tuple[ConditionMoments, tuple[str, ...]]:
+        """Return the moments of a condition, whose perfect targets may be constant, and notes."""
+        data, held = condition.data, condition.known if condition.kind == "perfect" else ()
+        if condition.cov is not None:
+            cov = (condition.cov, condition.n, condition.ddof)
+            moments = Moments._unchecked(*read_covariance(*cov, graph, held))
+        elif isinstance(data, JointMoments):
+            raise DataError("its data are several conditions: pass these in place of it")
+        elif isinstance(data, Moments):
+            moments = _reorder(data, graph)
+        else:
+            moments = self._read_rows(data, graph, held)
+        unknown = [name for name in condition.known if name not in moments.names]
+        if unknown:
+            raise DataError(
+                f"targets: no variable {quoted(unknown)}; there are {quoted(moments.names)}"
+            )
+        if not moments.plain or moments.n == math.inf:
+            raise DataError(
+                f"n = {moments.n:g}: several conditions need complete unweighted rows of numbers, "
+                "or their covariance matrix and number of observations"
+            )
+        S, rows = moments.S, None
+        if isinstance(moments.sample, CompleteRows):
+            rows = moments.sample.deviations
+            still = np.isin(moments.names, held) & (rows == rows[0]).all(axis=0)
+            if still.any():  # without the rounding error of the mean
+                S, rows = np.where(still | still[:, None], 0.0, S), np.where(still, 0.0, rows)
+        numbers = (moments.names, moments.n, S, condition.known, moments.mean, rows)
+        return ConditionMoments(name, *numbers, condition.kind), moments.notes
+
+    def _read_rows(
+        self, data: Any, graph: MixedGraph | None, held: Sequence[str] | None = None
+    ) -> Moments:
+        """Compute the moments of observations in rows.
+
+        These may be rows of one of several conditions, whose columns `held` may be constant.
+        """
         if is_stream(data):
             data = self._read_stream(data, graph)
         if isinstance(data, Sums):
@@ -297,26 +354,30 @@ class DataOptions:
         ordered = {
             name: categories.get(name) for name in names if name in {*self.ordinal, *categories}
         }
-        X, weights, notes = self._drop_missing(names, X, weights, bool(ordered))
+        use = "" if held is not None else "pairwise" if ordered else "fiml"
+        X, weights, notes = self._drop_missing(names, X, weights, bool(ordered), use)
         if self.missing in ("fiml", "two-stage") and np.isnan(X).any():
             taken, rows, more = read_incomplete(names, X, self.missing, weights)
             return Moments._unchecked(names, *taken, rows, notes + more)
-        check_constant(names, X)
+        check_constant(names, X, held)
         if ordered or self.correlation != "pearson":
             return self._correlations(names, X, weights, ordered, notes)
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the next lines
             complete, mean = CompleteRows.of(X, weights)
             S = complete.covariance()
-        variances = S.diagonal()
-        if not (variances.min() >= SMALLEST**2 and variances.max() <= LARGEST**2):  # or NaN
-            check_scale(names, np.abs(X).max(axis=0), "values up to")
+        variances, free = S.diagonal(), ~np.isin(names, held or ())
+        if not (
+            variances[free].min(initial=np.inf) >= SMALLEST**2 and variances.max() <= LARGEST**2
+        ):  # or NaN
+            size = np.abs(X).max(axis=0)
+            check_scale(names, np.where(free, size, np.maximum(size, 1.0)), "values up to")
         n = float(len(X))
         if weights is not None:  # Kish's effective sample size
             n = float(max(2.0, np.round(n * n / np.sum(weights**2))))
         return Moments._unchecked(names, S, n, mean, complete, notes)
 
     def _drop_missing(
-        self, names: tuple[str, ...], X: Floats, weights: Floats | None, ordered: bool
+        self, names: tuple[str, ...], X: Floats, weights: Floats | None, ordered: bool, use: str
     ) -> tuple[Floats, Floats | None, tuple[str, ...]]:
         """Raise an error on missing values, drop their rows, or leave them for the likelihood."""
         # The sum of a slice is finite if all its cells are; one pass suffices for complete data.
@@ -329,8 +390,7 @@ class DataOptions:
             return X, weights, ()
         numbers = self.correlation == "pearson" and not ordered
         if np.isinf(X).any() or self.missing is None:
-            use = "fiml" if numbers else "pairwise" if ordered else ""
-            raise missing_values(names, X, "value", use)
+            raise missing_values(names, X, "value", use if numbers or ordered else "")
         if self.missing == "listwise":
             keep = np.isfinite(X).all(axis=1)
             kept, total = int(keep.sum()), len(X)
@@ -382,6 +442,9 @@ class DataOptions:
             )
         taken, ranked, more = read_ranks(names, X, self.correlation)
         return Moments._unchecked(names, *taken, ranked, notes + more)
+
+
+_DEFAULTS = tuple((field.name, field.default) for field in fields(DataOptions))
 
 
 def _take_weights(

@@ -144,7 +144,7 @@ def curvature(B: Floats, Omega: Floats, G: Floats, parameters: Sequence[Paramete
 
 def maximize(
     rows: IncompleteRows, B: Floats, Omega: Floats, parameters: tuple[Parameter, ...]
-) -> tuple[dict[str, Floats], dict[str, Any]]:
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Maximize the likelihood from the two-stage estimates.
 
     Returns B, Omega and mean in the units of the data, and the numbers of the certificate, which

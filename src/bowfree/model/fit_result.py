@@ -148,9 +148,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @cached_property
     def Sigma(self) -> Floats:
         """Fitted covariance matrix ``(I-B)^-1 Omega (I-B)^-T`` (eq. covmat)."""
-        symmetric = self.sem().covariance()
-        lock_arrays(symmetric)
-        return symmetric
+        return lock_arrays(self.sem().covariance())
 
     @property
     def loglik(self) -> float:

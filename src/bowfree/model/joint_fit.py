@@ -170,7 +170,6 @@ class JointFit(Fit):
             Sigma = part.Sigma()
             whole = np.zeros_like(condition.S)
             whole[np.ix_(part.varying, part.varying)] = Sigma
-            lock_arrays(whole)
             rows.append(
                 Row(
                     name=condition.name,
@@ -179,7 +178,7 @@ class JointFit(Fit):
                     loglik=condition.n * part.loglik(),
                     chi2=condition.n * part.misfit(),
                     srmr=srmr(part.S, Sigma, part.mean - part.expected),
-                    Sigma=whole,
+                    Sigma=lock_arrays(whole),
                 )
             )
         return tuple(rows)

@@ -8,9 +8,11 @@ object is created, unpickled or copied.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 class Frozen:
@@ -28,9 +30,9 @@ class Frozen:
         lock_arrays(vars(self))
 
 
-def lock_arrays(value: Any) -> None:
-    """Make an array read-only, or all arrays in dicts, lists and tuples, at any depth."""
-    level = [value]
+def lock_arrays(content: T) -> T:
+    """Make an array read-only, or all arrays in dicts, lists and tuples, and return them."""
+    level: list[Any] = [content]
     while level:  # level by level, which is faster than recursion for hundreds of small tuples
         containers: list[Iterable[Any]] = []
         for value in level:
@@ -46,6 +48,7 @@ def lock_arrays(value: Any) -> None:
             for inner in container
             if type(inner) not in _WITHOUT_ARRAYS
         ]
+    return content
 
 
 _WITHOUT_ARRAYS = frozenset({str, int, float, bool, type(None)})
