@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
 #include <tuple>
 
 #include "bindings/arrays.hpp"
@@ -88,6 +91,22 @@ ScoredStack ranked_pool(Search& search) {
     return to_scored_stack(search.scorer().d(), search.pool().sorted());
 }
 
+/// A Python function as the score of a district, callable from any thread.
+Scorer::Function to_function(const nb::object& score) {
+    // The last copy may be destroyed by a thread without the GIL.
+    const std::shared_ptr<nb::object> shared(new nb::object(score), [](nb::object* owned) {
+        const nb::gil_scoped_acquire acquired;
+        delete owned;
+    });
+    return [shared](const District& district) {
+        const nb::gil_scoped_acquire acquired;
+        const nb::object found =
+            (*shared)(district.nodes, district.k, district.parents, district.spouse_pairs);
+        if (found.is_none()) throw std::runtime_error("the score function has failed");
+        return nb::cast<double>(found);
+    };
+}
+
 /// All permitted changes of one pair: (k, 3) pairs and new states, and k gains.
 auto changes_of_edges(const Data& data, const Bits& parents, const Bits& spouses,
                       const Rules& rules, int sweeps) {
@@ -153,16 +172,25 @@ void bind_search(nb::module_& m) {
             "__init__",
             [](Search* self, const Data& data, double n, double penalty, std::size_t cache_bytes,
                const Rules& rules, const RunOptions& options, const std::pair<Bits, Bits>& required,
-               int sweeps) {
+               int sweeps, const std::vector<int>& sizes, const nb::object& score) {
                 const Graph start = to_graph(required.first, required.second);
                 expect_nodes(rules, start.d());
-                JointData conditions = to_conditions(data, start.d());
-                if (sweeps > 0) expect_observational(conditions);
+                JointData conditions = to_conditions(data, sizes.empty() ? start.d() : -1);
+                if (sweeps > 0 || !sizes.empty()) expect_observational(conditions);
+                if (!sizes.empty() &&
+                    (sizes.size() != static_cast<std::size_t>(start.d()) ||
+                     std::accumulate(sizes.begin(), sizes.end(), 0) != conditions.d))
+                    throw std::invalid_argument("sizes: the number of columns of each node");
                 new (self) Search(std::move(conditions), n, penalty, cache_bytes, rules, options,
-                                  start, sweeps);
+                                  start, sweeps, sizes);
+                if (!score.is_none()) self->scorer().replace_score(to_function(score));
             },
             "S"_a, "n"_a, "penalty"_a, "cache_bytes"_a, "rules"_a, "options"_a, "required"_a,
-            "sweeps"_a = 0, "sweeps: of RICF for a score; 0 for converged fits.")
+            "sweeps"_a = 0, "sizes"_a = std::vector<int>{}, "score"_a = nb::none(),
+            "sweeps: of RICF for a score; 0 for converged fits. sizes: the number of columns of "
+            "each\n"
+            "node, by default one. score: a function of (nodes, number of members, parents by\n"
+            "member, spouses), in local numbers, in place of the score; None ends the search.")
         .def(
             "launch",
             [](Search& self, std::vector<Task> tasks, int n_threads) {

@@ -1,6 +1,7 @@
 #include "graph/district.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace bowfree {
 
@@ -31,6 +32,35 @@ District make_district(const Graph& graph, const std::vector<int>& members) {
         });
     }
     return district;
+}
+
+District expand(const District& district, const std::vector<int>& sizes) {
+    District columns;
+    std::vector<int> local, first(sizes.size());  // the first column of each local and global node
+    std::exclusive_scan(sizes.begin(), sizes.end(), first.begin(), 0);
+    for (int j = 0; j < district.m(); ++j) {
+        const int node = district.nodes[j];
+        local.push_back(columns.m());
+        for (int c = 0; c < sizes[node]; ++c) columns.nodes.push_back(first[node] + c);
+        if (j < district.k) columns.k = columns.m();
+    }
+    const auto size = [&](int j) { return sizes[district.nodes[j]]; };
+    for (int v = 0; v < district.k; ++v) {
+        std::vector<int> parents;
+        for (const int p : district.parents[v])
+            for (int c = 0; c < size(p); ++c) parents.push_back(local[p] + c);
+        for (int c = 0; c < size(v); ++c) {
+            columns.parents.push_back(parents);
+            for (int b = 0; b < c; ++b)
+                columns.spouse_pairs.emplace_back(local[v] + b, local[v] + c);
+        }
+    }
+    for (const auto& [a, b] : district.spouse_pairs)
+        for (int c = 0; c < size(a); ++c)
+            for (int e = 0; e < size(b); ++e)
+                columns.spouse_pairs.emplace_back(local[a] + c, local[b] + e);
+    std::ranges::sort(columns.spouse_pairs);
+    return columns;
 }
 
 }  // namespace bowfree

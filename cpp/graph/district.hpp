@@ -23,4 +23,8 @@ struct District {
 /// The district of `graph` whose members are `members` (ascending, as `districts` returns them).
 District make_district(const Graph& graph, const std::vector<int>& members);
 
+/// The district of columns if node v has sizes[v] columns, numbered consecutively: an edge between
+/// two nodes connects all of their columns, and the columns of a node are pairwise spouses.
+District expand(const District& district, const std::vector<int>& sizes);
+
 }  // namespace bowfree

@@ -11,10 +11,11 @@ namespace bowfree {
 
 namespace {
 
-/// The key of a district: the XOR of `row_key` over its members.
-Key key_of(const District& district) {
+/// The key of a district: the XOR of `row_key` over its members, whose numbers begin at `first`.
+Key key_of(const District& district, int first) {
     Key key;
-    const auto& nodes = district.nodes;
+    auto nodes = district.nodes;
+    for (int& node : nodes) node += first;
     for (int v = 0; v < district.k; ++v) {
         key ^= member_key(nodes[v]);
         for (const int p : district.parents[v]) key ^= element_key(nodes[p], nodes[v], false);
@@ -24,16 +25,35 @@ Key key_of(const District& district) {
     return key;
 }
 
+/// The number of parameters of the edges into a district of blocks, beyond one for each edge.
+int count_extra(const District& district, const std::vector<int>& sizes) {
+    const auto size = [&](int j) { return sizes[district.nodes[j]]; };
+    int total = 0;
+    for (int v = 0; v < district.k; ++v)
+        for (const int p : district.parents[v]) total += size(p) * size(v) - 1;
+    for (const auto& [a, b] : district.spouse_pairs) total += size(a) * size(b) - 1;
+    return total;
+}
+
 }  // namespace
 
-Scorer::Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps)
+Scorer::Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps,
+               std::vector<int> sizes)
     : data_(std::move(data)),
       edge_cost_(penalty * std::log(n) / n),
       constant_(-data_.d * (0.5 * std::log(2.0 * std::numbers::pi) + edge_cost_) -
                 0.5 * data_.set_objective -
                 edge_cost_ * (data_.n_set + data_.n_specific_variances + data_.n_own_intercepts)),
       sweeps_(sweeps),
-      cache_(cache_bytes) {}
+      sizes_(std::move(sizes)),
+      cache_(cache_bytes) {
+    for (const int size : sizes_) constant_ -= edge_cost_ * size * (size - 1) / 2;
+}
+
+void Scorer::replace_score(Function function) {
+    function_ = std::move(function);
+    edge_cost_ = constant_ = 0.0;
+}
 
 Workspace::Workspace(const Scorer& scorer, const Stop& stop)
     : stop(stop), fitter(scorer.data(), &stop) {}
@@ -46,9 +66,28 @@ std::optional<ScoreCache::Entry> Scorer::find_cached(const Key& key, Workspace& 
 
 double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
     auto entry = find_cached(key, workspace);
-    if (!entry) entry = compute(data_.district(graph, district_of(graph, node)), key, workspace);
+    if (!entry) {
+        const District district = data_.district(graph, district_of(graph, node));
+        entry = sizes_.empty() && !function_ ? compute(district, key, workspace)
+                                             : compute_blocks(district, key, workspace);
+    }
     workspace.count(entry->work);
     return entry->objective;
+}
+
+ScoreCache::Entry Scorer::compute_blocks(const District& district, const Key& key,
+                                         Workspace& workspace) {
+    workspace.stop.check();
+    Entry found{0.0, 0.0F};
+    if (function_) {
+        ++workspace.effort.fits;
+        found.objective = -2.0 * function_(district);
+    } else {
+        found = entry_of_part(expand(district, sizes_), workspace);
+        found.objective += 2.0 * edge_cost_ * count_extra(district, sizes_);
+    }
+    cache_.store(key, found);
+    return found;
 }
 
 ScoreCache::Entry Scorer::compute(const District& district, const Key& key, Workspace& workspace) {
@@ -77,7 +116,8 @@ ScoreCache::Entry Scorer::compute(const District& district, const Key& key, Work
 }
 
 ScoreCache::Entry Scorer::entry_of_part(const District& district, Workspace& workspace) {
-    const Key key = key_of(district);
+    // Columns of blocks are numbered after the nodes, so that their keys differ.
+    const Key key = key_of(district, static_cast<int>(sizes_.size()));
     if (const auto entry = find_cached(key, workspace)) return *entry;
     return compute(district, key, workspace);
 }

@@ -5,9 +5,15 @@
 // districts consist of the same parts. The penalty of an edge, `edge_cost`, is added outside. The
 // penalty of specific parameters (intervention_kinds.hpp) is part of F, because their number
 // depends on the district.
+//
+// A node may be a block of columns, the indicators of the categories of a nominal variable. The
+// district of nodes is then expanded to one of columns (district.hpp), an edge has as many
+// parameters as pairs of columns, and the columns of a node have free covariances. Instead of the
+// likelihood, the score of a district can be any function of it.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -54,10 +60,18 @@ class Scorer {
   public:
     /// The cost of a node or an edge is penalty * log(n) / n, n being the number of observations of
     /// all conditions. With `sweeps` > 0, F is the value after that number of sweeps of the paper's
-    /// RICF, for observational data only.
-    Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps = 0);
+    /// RICF, for observational data only. `sizes` are the numbers of columns of the nodes, for
+    /// observational data only; empty: one each.
+    Scorer(JointData data, double n, double penalty, std::size_t cache_bytes, int sweeps = 0,
+           std::vector<int> sizes = {});
 
-    int d() const { return data_.d; }
+    /// A term of the score for each district, without any penalty; called by several threads.
+    using Function = std::function<double(const District&)>;
+    void replace_score(Function function);
+
+    int d() const { return sizes_.empty() ? data_.d : static_cast<int>(sizes_.size()); }
+    /// Whether a score is that of one observational sample with one column for each node.
+    bool is_plain() const { return data_.is_observational() && sizes_.empty() && !function_; }
     const JointData& data() const { return data_; }
     double edge_cost() const { return edge_cost_; }
 
@@ -83,11 +97,14 @@ class Scorer {
     using Entry = ScoreCache::Entry;
     std::optional<Entry> find_cached(const Key& key, Workspace& workspace);
     Entry entry_of_part(const District& district, Workspace& workspace);
+    Entry compute_blocks(const District& district, const Key& key, Workspace& workspace);
     Entry compute(const District& district, const Key& key, Workspace& workspace);
 
     JointData data_;
     double edge_cost_, constant_;
     int sweeps_;
+    std::vector<int> sizes_;
+    Function function_;
     ScoreCache cache_;
 };
 

@@ -5,8 +5,8 @@
 namespace bowfree {
 
 Search::Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
-               RunOptions options, Graph required, int sweeps)
-    : scorer_(std::move(data), n, penalty, cache_bytes, sweeps),
+               RunOptions options, Graph required, int sweeps, std::vector<int> sizes)
+    : scorer_(std::move(data), n, penalty, cache_bytes, sweeps, std::move(sizes)),
       rules_(std::move(rules)),
       options_(options),
       required_(std::move(required)),

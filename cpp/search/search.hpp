@@ -14,7 +14,7 @@ namespace bowfree {
 class Search {
   public:
     Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
-           RunOptions options, Graph required, int sweeps = 0);
+           RunOptions options, Graph required, int sweeps = 0, std::vector<int> sizes = {});
 
     /// Starts up to `n_threads` threads, which take the tasks in order; throws `NoThread` when none
     /// can be started. All runs of the previous batch must have been collected.

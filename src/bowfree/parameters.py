@@ -56,6 +56,9 @@ correlation : {"pearson", "spearman", "kendall"}
 ordinal : sequence of str
     Columns of ordered categories, coded as numbers. Ordered categoricals of pandas and polars are
     recognized without it.
+nominal : sequence of str
+    Columns of unordered categories, in words or numbers. Each is one node of the graph: 0 and 1 for
+    two categories, otherwise a block of indicators. Booleans need no declaration.
 weights : array_like of shape (n,) or str, optional
     Sampling weights, or the name of the column that contains them.
 means : {"free", "shared"}

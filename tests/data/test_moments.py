@@ -309,7 +309,7 @@ BAD_INPUT = {
     ),
     "text column": (
         {"data": NAMED.assign(b="text")},
-        r"non-numeric column 'b' \(.*\) in data: drop it or code it as numbers",
+        r"non-numeric column 'b' \(.*\) in data: if it has unordered categories, pass nominal=",
     ),
     "values of 1e307": (
         {"data": X * [1, 1e307, 1]},

@@ -147,7 +147,7 @@ def test_ambiguous_files_name_the_option(text, problem, options, read):
         ("x,y\n3,12.5.3\n", "'12.5.3' in line 2: not a valid number"),
         ('x,y\n3,"1,5"\n1.5,2\n', "has a decimal point"),
         ("x;y\n3.25;1\n" + "1;2\n" * 2000 + "1;5,25\n", "'5,25' in line 2003: not a number; .*decimal= comma"),
-        *((f"x,y\n1,{c}\n", f"'{c}' in line 2: not a") for c in ("1_000", "0x1F", "true", "2020-01-01", "4 5")),
+        *((f"x,y\n1,{c}\n", f"'{c}' in line 2: not a") for c in ("1_000", "0x1F", "2020-01-01", "4 5")),
         ("x,y\n１,1\n", "not a number"),
         ("x,y\n1," + "q" * 400_000 + "\n", "not a number"),
     ],

@@ -16,6 +16,7 @@ from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
 from bowfree.cli.terminal import echo, print_json, say, show
 from bowfree.cli.work import Work
+from bowfree.data.nominal import BlockMoments
 from bowfree.errors import DataWarning
 from bowfree.formats.text_formats import FORMATS, write
 from bowfree.graph.text import quote
@@ -23,6 +24,7 @@ from bowfree.results.display import Table, count, percent, significant
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
+    from bowfree.data.moments import Moments
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.equivalence.class_summary import ClassSummary
     from bowfree.graph.mixed_graph import MixedGraph
@@ -93,7 +95,7 @@ def learn(
     source = read_source(given)
     if holdout is not None and source.cov is not None:
         raise click.UsageError("--holdout needs observations; DATA is a covariance matrix")
-    arguments = source.arguments()
+    arguments = source.arguments(rows=holdout is not None)
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
     rows = None if source.conditions is not None else arguments.get("data")
     work = Work.begin()
@@ -171,7 +173,8 @@ class _Findings:
         yield f"best graph: {_edge_list(result.graph)}"
         yield ""
         if result.graph.n_edges and fit is not None:
-            yield _edge_table(fit, None if members is None else members.summary(), average)
+            summary = None if members is None else members.summary()
+            yield _edge_table(fit, summary, average, result.moments)
             yield ""
         if members is not None:
             yield _class_size(result, members)
@@ -288,10 +291,11 @@ def _observations(result: SearchResult) -> str:
 
 
 def _edge_table(
-    fitted: Fit, summary: ClassSummary | None, average: AveragedEffects | None
+    fitted: Fit, summary: ClassSummary | None, average: AveragedEffects | None, moments: Moments
 ) -> Table:
     """Return a table of the edges, or of the strongest ones if there are many."""
-    edges = [row for row in fitted.estimates() if row.mark != "variance"]
+    node = moments.node if isinstance(moments, BlockMoments) else str
+    edges = [row for row in fitted.estimates() if node(row.a) != node(row.b)]
     strongest = sorted(range(len(edges)), key=lambda k: -abs(edges[k].std_all))
     rows: list[tuple[str, ...]] = []
     for row in [edges[k] for k in sorted(strongest[:MAX_EDGES])]:
@@ -303,7 +307,7 @@ def _edge_table(
             f"{row.std_all:.3f}",
         ]
         if summary is not None:
-            edge = summary.edge(row.a, row.b)
+            edge = summary.edge(node(row.a), node(row.b))
             same = edge.n_forward if row.mark == "->" else edge.n_bidirected
             share = percent(same / summary.n_members)
             cells.append("all" if edge.invariant else f"{share} {edge.mark}")

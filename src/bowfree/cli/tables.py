@@ -69,16 +69,25 @@ class Source:
         others = len(self.paths) - 1
         return self.paths[0].name + (f" and {others} more" if others else "")
 
-    def arguments(self, needed: Sequence[str] | None = None) -> dict[str, Any]:
+    def arguments(
+        self, needed: Sequence[str] | None = None, *, rows: bool = False
+    ) -> dict[str, Any]:
         """Read the files, and return the data arguments of ``fit`` and ``greedy_search``.
 
-        Only columns that are `needed` are read: others may contain names or dates.
+        Only columns that are `needed` are read: others may contain names or dates. Nominal columns
+        are options of few functions, so that moments are returned unless `rows` are wanted.
         """
         kept: list[npt.NDArray[np.bool_]] = []
         found = self._read(needed, kept)
         if self.conditions is not None:
             found["data"] = self.conditions.split(self, found["data"], kept)
             found["means"] = self.conditions.means
+        elif "nominal" in found and not rows:
+            found = {
+                "data": DataOptions(**{k: v for k, v in found.items() if k != "data"}).read(
+                    found["data"]
+                )
+            }
         return found
 
     def _read(
@@ -113,7 +122,9 @@ class Source:
             say(f"dropped {dropped} of {total} rows: missing values")
         if isinstance(found, Sums):
             return {"data": self._moments_of(found)}
-        table = Table(found.names, found.X if isinstance(found, Table) else found.values)
+        table = found
+        if not isinstance(found, Table):
+            table = Table(found.names, found.values, found.categories)
         if self.standardize:
             table = self._change(table, lambda X: X / _scales(_variances(X)))
         return {"data": table, **moment_options}
@@ -176,7 +187,7 @@ class Source:
 
     def _measured(self, table: Table) -> list[int]:
         """Return the positions of the columns that are neither categories nor weights."""
-        others = {*self.options.get("ordinal", ()), self.options.get("weights")}
+        others = {*self.options.get("ordinal", ()), self.options.get("weights"), *table.categories}
         return [k for k, name in enumerate(table.names) if name not in others]
 
     def _change(self, table: Table, function: Callable[[Floats], Floats]) -> Table:
@@ -275,6 +286,12 @@ data_options = opt.group(
         metavar="A,B,...|A=LOW,...,HIGH",
         help="Columns of ordered categories: numbers, or words in the order given.",
     ),
+    click.option(
+        "--nominal",
+        multiple=True,
+        metavar="A,B,...",
+        help="Columns of unordered categories, words or numbers; True and False need no option.",
+    ),
     opt.shared_option("correlation", type=click.Choice(get_args(Correlation))),
     click.option("--weights", metavar="NAME", help="Column that contains sampling weights."),
     opt.shared_option(
@@ -329,16 +346,21 @@ def read_source(given: dict[str, Any]) -> Source:
     columns, drop = (
         None if (names := value(name)) is None else _names(names) for name in ("columns", "drop")
     )
+    nominal = tuple(name for names in value("nominal") for name in _names(names))
+    if nominal and (cov or column is not None):
+        raise click.UsageError("--nominal needs one table of observations, without --conditions")
     reading = {k: value(k) for k in ("na", "separator", "decimal", "encoding", "comment", "sheet")}
     read = ReadOptions(
         columns=columns,
         drop=(*(drop or ()), *([] if column is None else [column])),
         ordinal=orders,
+        nominal=nominal,
         style="--{}",
         **reading,
     )
     chosen = {k: value(k) for k in ("correlation", "weights", "shrinkage")} | {
-        "ordinal": ordered or None
+        "ordinal": ordered or None,
+        "nominal": nominal or None,
     }
     moment_options = {name: choice for name, choice in chosen.items() if choice is not None}
     matrix = {"n": n, "ddof": int(ddof or 1)} if cov else None

@@ -33,7 +33,7 @@ WIDTH = 80
 
 _LONGEST_ERROR = 1000  # characters; a name in an error may be of any length
 _SAME_NAME = (
-    "cov n ddof columns drop na separator decimal encoding sheet missing ordinal correlation "
+    "cov n ddof columns drop na separator decimal encoding sheet missing ordinal nominal correlation "
     "weights shrinkage conditions targets kind means max_in_degree max_district max_edges "
     "knowledge strategy restarts steps max_steps penalty smallest_effect holdout "
     "confidence max_false limit time_limit method se test interval baseline fixed_x"
@@ -59,8 +59,8 @@ _PHRASES = {
     "averaged_effects": "`bowfree effects` without a graph",
 }
 # `name`, "name must be" at the start, name='word', name=1 or name = 1
-# data.drop(columns=['a', 'b']), drop=['a', 'b'] and ordinal=['a', 'b']
-_COLUMNS = re.compile(r"data\.(drop)\(columns=(\[.*?\])\)|(?<!\w)(drop|ordinal)=(\[.*?\])")
+# data.drop(columns=['a', 'b']), drop=['a', 'b'], ordinal=['a', 'b'] and nominal=['a', 'b']
+_COLUMNS = re.compile(r"data\.(drop)\(columns=(\[.*?\])\)|(?<!\w)(drop|ordinal|nominal)=(\[.*?\])")
 _PARAMETER = re.compile(
     r"""`([a-z_]+)`|(?:^|(?<=:\ ))([a-z_]+)(?=\ must\ )
     |(?<![\w.])([a-z_]{2,})\ ?=\ ?(?:'([^']*)'|"([^"]*)"|(?=\d|nan|inf))""",

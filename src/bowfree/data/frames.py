@@ -1,8 +1,8 @@
 """Tables in memory: names and values of the columns that are needed.
 
 A table is an array, a data frame of any library that narwhals supports, or a mapping from names to
-columns. Ordered categoricals are read as the numbers 0, 1, 2 and so on. They are the only columns
-without numbers that are accepted, because only their order is declared.
+columns. True and False are 1 and 0. Ordered categoricals, and columns declared as nominal, are read
+as the numbers 0, 1, 2 and so on; other columns without numbers raise an error.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _Read = tuple[tuple[str, ...], Floats]
 
 # The covariance matrix of this many variables takes 800 MB; a search would never end.
 _MOST_VARIABLES = 10_000
+BOOLEAN = ("False", "True")
+"""The labels of columns of True and False; recognized by identity."""
 # Floating-point numbers represent all integers up to here.
 _LARGEST_INTEGER = 2**53
 
@@ -46,12 +48,13 @@ def read_observations(
     what: str,
     *,
     categories: dict[str, tuple[str, ...]] | None = None,
+    nominal: Sequence[str] = (),
 ) -> _Read:
     """Return names and values of the columns for the nodes of a graph, or of all columns.
 
     The values may be the user's own array and must not be changed. If `what` is "cov", rows are
     selected as well. Ordered categories are refused, unless `categories` is a dictionary, which
-    receives their labels by column.
+    receives the labels by column, also those of booleans and of columns of text that are `nominal`.
     """
     if isinstance(table, str | bytes | os.PathLike):
         raise DataError(
@@ -71,9 +74,9 @@ def read_observations(
         elif isinstance(table, np.ndarray | list | tuple):
             names, values = _read_array(table, graph, what)
         elif isinstance(table, Mapping):
-            names, values = _read_columns(table, graph, what)
+            names, values = _read_columns(table, graph, what, categories, nominal)
         else:
-            names, values = _read_frame(table, graph, what, categories)
+            names, values = _read_frame(table, graph, what, categories, nominal)
     except (BowfreeError, MemoryError):
         raise
     except Exception as error:  # raised by the library that the object is from
@@ -110,7 +113,7 @@ def _read_array(table: Any, graph: MixedGraph | None, what: str) -> _Read:
     if values.ndim != 2 or values.shape[1] == 0:
         hint = " (for one column, x.reshape(-1, 1))" if values.ndim == 1 else ""
         raise DataError(f"{what} has shape {values.shape}: pass a table of rows and columns{hint}")
-    if values.dtype.kind not in "iuf":
+    if values.dtype.kind not in "iufb":
         raise DataError(
             f"{what} is non-numeric (an array of {values.dtype}): convert it with astype(float), "
             "or pass a data frame, so that the message can name the column"
@@ -125,7 +128,13 @@ def _read_array(table: Any, graph: MixedGraph | None, what: str) -> _Read:
     return names, _as_floats(values, what)
 
 
-def _read_columns(table: Mapping[Any, Any], graph: MixedGraph | None, what: str) -> _Read:
+def _read_columns(
+    table: Mapping[Any, Any],
+    graph: MixedGraph | None,
+    what: str,
+    categories: dict[str, tuple[str, ...]] | None,
+    nominal: Sequence[str],
+) -> _Read:
     """Read a mapping from names to columns; the rows of `cov` are in the order of its columns."""
     position = _positions(list(table), what)
     columns = [_unmasked(column) for column in table.values()]
@@ -137,7 +146,15 @@ def _read_columns(table: Mapping[Any, Any], graph: MixedGraph | None, what: str)
             f"columns of {what} have shapes {short_repr(sorted(sizes))}: they must have equal length"
         )
     used = {name: columns[position[name]] for name in names}
-    _check_numeric({n: c.dtype for n, c in used.items() if c.dtype.kind not in "iuf"}, what)
+    labels: dict[str, tuple[str, ...]] = dict(getattr(table, "categories", {}))
+    for name, column in used.items():
+        if column.dtype.kind == "b":
+            labels[name] = BOOLEAN
+        elif name in nominal and column.dtype.kind not in "iuf":
+            used[name], labels[name] = to_codes(column.tolist())
+    if categories is not None:
+        categories.update(labels)
+    _check_numeric({n: c.dtype for n, c in used.items() if c.dtype.kind not in "iufb"}, what)
     values = np.column_stack([_as_floats(c, f"column {name!r}") for name, c in used.items()])
     if what == "cov" and len(values) == len(columns):
         values = values[[position[name] for name in names]]
@@ -149,6 +166,7 @@ def _read_frame(
     graph: MixedGraph | None,
     what: str,
     categories: dict[str, tuple[str, ...]] | None,
+    nominal: Sequence[str],
 ) -> _Read:
     import narwhals as nw
 
@@ -166,25 +184,47 @@ def _read_frame(
     names = tuple(position) if graph is None else graph.nodes
     _check_names(names, position, what)
     used = [columns[position[name]] for name in names]
+    labels_of = {} if categories is None else categories
+    words = {c for c in used if str(c) in nominal and not schema[c].is_numeric()}
     ordered = set() if categories is None else {c for c in used if isinstance(schema[c], nw.Enum)}
     _check_numeric(
-        {str(c): schema[c] for c in used if c not in ordered and not schema[c].is_numeric()}, what
+        {
+            str(c): schema[c]
+            for c in used
+            if c not in ordered | words and not (schema[c].is_numeric() or schema[c].is_boolean())
+        },
+        what,
     )
     values = np.empty((len(frame), len(used)))
     for k, column in enumerate(used):
         series, dtype = frame.get_column(column), schema[column]
-        if column in ordered and categories is not None and isinstance(dtype, nw.Enum):
+        if column in words:
+            values[:, k], labels_of[str(column)] = to_codes(series.to_list())
+        elif column in ordered and isinstance(dtype, nw.Enum):
             labels = dtype.categories
             number = {label: float(i) for i, label in enumerate(labels)}
             values[:, k] = [number.get(label, np.nan) for label in series.to_list()]
-            categories[str(column)] = tuple(map(str, labels))
+            labels_of[str(column)] = tuple(map(str, labels))
         else:
+            if dtype.is_boolean():
+                labels_of[str(column)] = BOOLEAN
             if dtype.is_integer() and len(series) > series.null_count():
                 warn_of_rounding(int(series.min()), int(series.max()), f"column {column!r}")
             values[:, k] = series.cast(nw.Float64).to_numpy()
     if what == "cov":
         values = values[_row_positions(table, position, names, len(values))]
     return names, values
+
+
+def to_codes(values: Sequence[Any]) -> tuple[Floats, tuple[str, ...]]:
+    """Return words as 0, 1, 2 and so on in the order of their labels, and the labels.
+
+    None and NaN are missing values.
+    """
+    words = [None if v is None or v != v else str(v) for v in values]
+    labels = tuple(sorted({word for word in words if word is not None}))
+    number = {label: float(i) for i, label in enumerate(labels)}
+    return np.array([np.nan if word is None else number[word] for word in words]), labels
 
 
 def _row_positions(
@@ -265,8 +305,9 @@ def _check_numeric(strange: Mapping[str, Any], what: str) -> None:
         listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in list(strange.items())[:12])
         more = f" and {len(strange) - 12} more" if len(strange) > 12 else ""
         raise DataError(
-            f"non-numeric column {listed}{more} in {what}: drop it or code it as numbers; ordered "
-            "categories are accepted as ordered categoricals of a data frame"
+            f"non-numeric column {listed}{more} in {what}: if it has unordered categories, pass "
+            f"nominal={list(strange)!r}; otherwise drop it ({drop_call(list(strange))}) or code it as "
+            "numbers; ordered categories are accepted as ordered categoricals of a data frame"
         )
 
 

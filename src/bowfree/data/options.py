@@ -37,10 +37,11 @@ from bowfree.data.covariance import (
     missing_values,
     read_covariance,
 )
-from bowfree.data.frames import Observations, quoted, read_observations
+from bowfree.data.frames import BOOLEAN, Observations, quoted, read_observations
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.data.missing_values import read_incomplete
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments, boolean_note, made_of, to_indicators
 from bowfree.data.ordinal import read_mixed
 from bowfree.data.ranks import read_ranks
 from bowfree.data.sample import (
@@ -78,6 +79,7 @@ def moments(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    nominal: Sequence[str] = (),
 ) -> Moments:
     """Compute the moments of data that a Gaussian likelihood depends on.
 
@@ -117,7 +119,7 @@ def moments(
     3.0
     """
     options = DataOptions(
-        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
     )  # fmt: skip
     return options.read(data, None if graph is None else graph_of(graph), bows=True)
 
@@ -135,6 +137,7 @@ class DataOptions:
     ordinal: Sequence[str] = ()
     weights: Any = None
     means: Means = "free"
+    nominal: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         ddof, shrinkage, ordinal = self.ddof, self.shrinkage, self.ordinal
@@ -149,11 +152,15 @@ class DataOptions:
             check_choice("missing", self.missing, get_args(Missing), DataError)
         check_choice("correlation", self.correlation, get_args(Correlation), DataError)
         check_choice("means", self.means, get_args(Means), DataError)
-        if not isinstance(ordinal, list | tuple) or not all(isinstance(v, str) for v in ordinal):
-            raise DataError(
-                f"ordinal = {short_repr(ordinal)}: must be a list of column names, such as ['x']"
-            )
-        vars(self).update(ddof=int(ddof), ordinal=tuple(ordinal))
+        for name, given in {"ordinal": ordinal, "nominal": self.nominal}.items():
+            if not isinstance(given, list | tuple) or not all(isinstance(v, str) for v in given):
+                raise DataError(
+                    f"{name} = {short_repr(given)}: must be a list of column names, such as ['x']"
+                )
+        both = [name for name in self.nominal if name in ordinal]
+        if both:
+            raise DataError(f"column {quoted(both)} is both in `ordinal` and in `nominal`")
+        vars(self).update(ddof=int(ddof), ordinal=tuple(ordinal), nominal=tuple(self.nominal))
         if not auto:
             vars(self).update(shrinkage=float(shrinkage))
 
@@ -189,7 +196,7 @@ class DataOptions:
             raise DataError(f"{what}: pass either `data`, or `cov` with `n`")
         if graph is not None:
             check_identified(graph) if bows else graph.check_bap()
-        rows = ("missing", "correlation", "ordinal", "weights")
+        rows = ("missing", "correlation", "ordinal", "weights", "nominal")
         if isinstance(data, Moments):
             reason = "cannot be combined with moments; pass it where the moments are computed"
             self.refuse(reason, "n", *rows)
@@ -200,6 +207,11 @@ class DataOptions:
         else:
             self.refuse("needs observations in rows, not a covariance matrix", *rows)
             found = Moments._unchecked(*read_covariance(self.cov, self.n, self.ddof, graph))
+        if isinstance(found, BlockMoments):
+            what = "cannot be combined with nominal variables of three or more categories; omit it"
+            self.refuse(what, "shrinkage")
+            found.columns._require_definite("nominal variables need more rows than columns")
+            return found
         shrinkage = _ledoit_wolf(found) if self.shrinkage == "auto" else self.shrinkage
         if shrinkage:
             factor = 1.0 - float(shrinkage)
@@ -228,7 +240,9 @@ class DataOptions:
         if is_stream(data):
             return self._read_stream(data, None)
         categories: dict[str, tuple[str, ...]] = {}
-        names, values = read_observations(data, None, "data", categories=categories)
+        names, values = read_observations(
+            data, None, "data", categories=categories, nominal=self.nominal
+        )
         return Observations(names, values, categories)
 
     def _read_stream(self, data: Any, graph: MixedGraph | None) -> Observations | Sums:
@@ -236,7 +250,8 @@ class DataOptions:
         if wanted is not None and isinstance(self.weights, str) and self.weights not in wanted:
             wanted = (*wanted, self.weights)
         changed = self.changed()
-        rows_for = next((k for k in ("correlation", "ordinal", "weights") if k in changed), None)
+        needing = ("correlation", "ordinal", "weights", "nominal")
+        rows_for = next((k for k in needing if k in changed), None)
         return read_stream(data, wanted, listwise=self.missing == "listwise", rows_for=rows_for)
 
     def _read_conditions(self, data: Any, graph: MixedGraph | None, bows: bool) -> Moments:
@@ -342,20 +357,48 @@ class DataOptions:
                 data.names, *data.summary(), None, (note,) * bool(data.n_dropped)
             )
         categories: dict[str, tuple[str, ...]] = {}
-        names, X = read_observations(data, graph, "data", categories=categories)
+        names, X = read_observations(
+            data, graph, "data", categories=categories, nominal=self.nominal
+        )
         names, X, weights = _take_weights(names, X, data, self.weights)
         if not names:
             raise DataError("there are no variables: the only column of the data is the weights")
         if len(X) < 2:
             raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
-        unknown = [name for name in self.ordinal if name not in names]
-        if unknown:
-            raise DataError(f"ordinal: no column {quoted(unknown)}; there are {quoted(names)}")
+        for option, given in {"ordinal": self.ordinal, "nominal": self.nominal}.items():
+            unknown = [name for name in given if name not in names]
+            if unknown and (option == "ordinal" or graph is None):
+                raise DataError(f"{option}: no column {quoted(unknown)}; there are {quoted(names)}")
+        labeled = {name for name, labels in categories.items() if labels is not BOOLEAN}
         ordered = {
-            name: categories.get(name) for name in names if name in {*self.ordinal, *categories}
+            name: categories.get(name)
+            for name in names
+            if name in {*self.ordinal, *labeled} - {*self.nominal}
         }
         use = "" if held is not None else "pairwise" if ordered else "fiml"
         X, weights, notes = self._drop_missing(names, X, weights, bool(ordered), use)
+        notes += boolean_note(names, categories)
+        if self.nominal:
+            blocks, X, more = to_indicators(names, X, self.nominal, categories)
+            columns = tuple(column for block in blocks.values() for column in block)
+            if len(columns) > len(names) and (ordered or self.correlation != "pearson"):
+                raise DataError(
+                    "nominal variables of three or more categories cannot be combined with ordered "
+                    "categories or rank correlations; leave one of them out"
+                )
+            return made_of(self._moments(columns, X, weights, ordered, notes + more, held), blocks)
+        return self._moments(names, X, weights, ordered, notes, held)
+
+    def _moments(
+        self,
+        names: tuple[str, ...],
+        X: Floats,
+        weights: Floats | None,
+        ordered: Mapping[str, tuple[str, ...] | None],
+        notes: tuple[str, ...],
+        held: Sequence[str] | None,
+    ) -> Moments:
+        """Compute the moments of columns of numbers."""
         if self.missing in ("fiml", "two-stage") and np.isnan(X).any():
             taken, rows, more = read_incomplete(names, X, self.missing, weights)
             return Moments._unchecked(names, *taken, rows, notes + more)

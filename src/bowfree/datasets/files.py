@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from bowfree.data.frames import warn_of_rounding
+from bowfree.data.frames import BOOLEAN, warn_of_rounding
 from bowfree.data.streaming import lazy_batches
 from bowfree.datasets.tables import Decimal, Floats, InvalidCells, ReadOptions, Separator, Table
 from bowfree.datasets.text_files import COMPRESSED, TextTable, read_content
@@ -53,6 +53,7 @@ def read_table(
     comment: str | None = None,
     sheet: str | None = None,
     ordinal: Mapping[str, Sequence[str]] | None = None,
+    nominal: Sequence[str] = (),
 ) -> Table:
     r"""Read a table of numbers from a file.
 
@@ -86,6 +87,9 @@ def read_table(
     ordinal : mapping of str to sequence of str, optional
         Ordered categories of columns, such as ``{"size": ["small", "large"]}``; they are read as 1,
         2, 3 and so on.
+    nominal : sequence of str
+        Columns of unordered categories, which are read as 0, 1, 2 and so on; the labels are in
+        ``categories`` of the table. True and False are read as 1 and 0 without it.
 
     Returns
     -------
@@ -120,6 +124,7 @@ def read_table(
         comment,
         sheet,
         {} if ordinal is None else ordinal,
+        nominal,
     )
     return read_file(Path(check_path("path", path)), options)
 
@@ -271,7 +276,7 @@ class FrameTable:
         invalid = InvalidCells(self.path.name, self.options, self.places)
         for j, name in enumerate(self.names[k] for k in chosen):
             cells = self.frame[name]
-            if self._excel or name in self.options.ordinal:
+            if self._excel or name in {*self.options.ordinal, *self.options.nominal}:
                 X[:, j], bad = self.options.convert(name, cells)
                 invalid.add(name, cells, bad)
             elif cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null):
@@ -279,6 +284,8 @@ class FrameTable:
                     low, high = cast(int, cells.min()), cast(int, cells.max())
                     warn_of_rounding(low, high, f"column {name!r} of {self.path.name}")
                 X[:, j] = cells.cast(pl.Float64).to_numpy()
+                if cells.dtype == pl.Boolean:
+                    self.options.labels[name] = BOOLEAN
             else:
                 invalid.add(name, cells, cells.is_not_null())
         invalid.check([self.names[k] for k in chosen], X)
@@ -311,7 +318,7 @@ def _selected(lazy: pl.LazyFrame, options: ReadOptions) -> pl.LazyFrame:
     names = lazy.collect_schema().names()
     if options.columns is None or not set(options.columns) <= set(names):
         return lazy
-    wanted = {*options.columns, *options.drop, *options.ordinal}
+    wanted = {*options.columns, *options.drop, *options.ordinal, *options.nominal}
     return lazy.select([name for name in names if name in wanted])
 
 

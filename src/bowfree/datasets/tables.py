@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from bowfree.data.covariance import unusable_columns
 from bowfree.data.diagnostics import odd_columns
+from bowfree.data.frames import BOOLEAN
+from bowfree.data.nominal import MOST_CATEGORIES
 from bowfree.errors import BowfreeError, DataError
 from bowfree.formats.csv_text import write_line, write_name
 from bowfree.text_reading import join_names, number, short_repr, similar_names
@@ -44,6 +46,8 @@ class Table(Mapping[str, Floats]):
         The columns, in their order.
     X : ndarray of shape (n, d)
         Observations in rows; missing values are NaN.
+    categories : dict of str to tuple of str
+        Labels of nominal columns, whose values are 0, 1, 2 and so on, and of True and False.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class Table(Mapping[str, Floats]):
 
     names: tuple[str, ...]
     X: Floats
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Floats:
         if name not in self.names:
@@ -118,10 +123,13 @@ class ReadOptions:
     comment: str | None = None
     sheet: str | None = None
     ordinal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    nominal: Sequence[str] = ()
     style: str = field(default="{}=", repr=False)
+    labels: dict[str, Sequence[str]] = field(default_factory=dict, repr=False, compare=False)
+    """Labels of the nominal columns read so far, shared by all files of a table."""
 
     def __post_init__(self) -> None:
-        for name in ("columns", "drop", "na"):
+        for name in ("columns", "drop", "na", "nominal"):
             if name != "columns" or self.columns is not None:
                 object.__setattr__(self, name, tuple(self._strings(name, getattr(self, name))))
         for name in ("encoding", "comment", "sheet"):
@@ -161,7 +169,7 @@ class ReadOptions:
     def choose(self, names: Sequence[str], what: str) -> list[int]:
         """Return the indices of the columns to read."""
         index = {name: k for k, name in enumerate(names)}
-        for wanted in (self.columns or (), self.drop, self.ordinal):
+        for wanted in (self.columns or (), self.drop, self.ordinal, self.nominal):
             for name in wanted:
                 if name not in index:
                     close = similar_names(name, names)
@@ -188,13 +196,19 @@ class ReadOptions:
 
     def table(self, names: Sequence[str], X: Floats) -> Table:
         """Return a table with NaN in place of the numbers in `na`."""
-        measured = np.array([name not in self.ordinal for name in names], dtype=bool)
+        coded = {*self.ordinal, *self.labels}
+        measured = np.array([name not in coded for name in names], dtype=bool)
         for text in self.na:
             try:
                 X = np.where((number(text) == X) & measured, np.nan, X)
             except ValueError:
                 continue
-        return Table(tuple(names), X)
+        labels = {
+            name: words if words is BOOLEAN else tuple(words)
+            for name, words in self.labels.items()
+            if name in names
+        }
+        return Table(tuple(names), X, labels)
 
     def convert(
         self, name: str, cells: pl.Series, *, decimal: str = "."
@@ -211,6 +225,18 @@ class ReadOptions:
             codes = {label.strip(): k + 1.0 for k, label in enumerate(self.ordinal[name])}
             values = text.replace_strict(codes, default=None, return_dtype=pl.Float64)
             return values.to_numpy(), values.is_null() & ~missing
+        if name in self.nominal:
+            labels = self.labels.setdefault(name, [])
+            assert isinstance(labels, list)
+            labels += sorted(set(text.filter(~missing).unique().to_list()) - {*labels})
+            codes = {label: float(k) for k, label in enumerate(labels)}
+            values = text.replace_strict(codes, default=None, return_dtype=pl.Float64)
+            return values.set(missing, None).to_numpy(), pl.Series([False] * len(text))
+        lower = text.str.to_lowercase()
+        if (missing | lower.is_in(["true", "false"])).all() and not missing.all():
+            self.labels[name] = BOOLEAN
+            values = (lower == "true").cast(pl.Float64).set(missing, None)
+            return values.to_numpy(), pl.Series([False] * len(text))
         if decimal == ",":
             text = text.str.replace_all(".", "?", literal=True).str.replace(",", ".", literal=True)
         values = text.cast(pl.Float64, strict=False).set(missing, None)
@@ -234,6 +260,7 @@ class InvalidCells:
         self.what, self.options, self.place = what, options, place
         self.problems: list[str] = []
         self.columns: list[str] = []
+        self.words: set[str] = set()  # columns that may be categories
 
     def add(self, name: str, cells: pl.Series, invalid: pl.Series) -> None:
         """Add the invalid cells of a column: the first three, their number, and a remedy."""
@@ -246,11 +273,14 @@ class InvalidCells:
             for cell, place in zip(first, self.place(rows[:3]), strict=True)
         )
         more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-        ordinal, na, drop, decimal = map(self.options.option, ("ordinal", "na", "drop", "decimal"))
+        ordinal, na, decimal = map(self.options.option, ("ordinal", "na", "decimal"))
         remedy = (
-            f"drop the column ({drop}), list its categories in their order ({ordinal}), or name "
+            f"drop it (drop={[name]!r}), list its categories in their order ({ordinal}), or name "
             f"the strings for missing values ({na})"
         )
+        if 2 * len(rows) > len(cells) and cells.n_unique() <= MOST_CATEGORIES:
+            self.words.add(name)
+            remedy = f"for unordered categories: nominal={[name]!r}; or {remedy}"
         kind = "not a number"
         if name in self.options.ordinal:
             kind = f"none of {join_names(self.options.ordinal[name])}"
@@ -281,6 +311,9 @@ class InvalidCells:
         lines = [*self.problems, *problems]
         if len(lines) == 1:
             raise error(f"{self.what}: {lines[0]}")
+        words = [name for name in self.columns if name in self.words]
+        if len(words) > 1:
+            lines.append(f"for unordered categories: nominal={words!r}")
         columns = list(dict.fromkeys([*self.columns, *drop, *odd]))
         every = f"to drop all columns that cannot be used: drop={columns!r}"
         raise error("\n  ".join([f"{self.what}:", *lines, every]))

@@ -326,7 +326,7 @@ class TextTable:
                 for j, column in enumerate(columns)
                 if infinite[j]
                 or column.null_count()
-                or self.names[chosen[j]] in self.options.ordinal
+                or self.names[chosen[j]] in {*self.options.ordinal, *self.options.nominal}
             ]
         strings = self._parse([places[j] for j in odd], pl.String)
         if len(odd) == len(chosen) > 0:

@@ -20,6 +20,7 @@ from bowfree.data.covariance import inverse_covariance
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import to_columns
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import CompleteRows
 from bowfree.errors import BowfreeError, DataError, FitWarning, LearnedGraphWarning, warn
@@ -74,6 +75,7 @@ def fit(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    nominal: Sequence[str] = (),
     penalty: Penalty | None = None,
     gamma: float | None = None,
     smallest_effect: float = 0.0,
@@ -140,7 +142,9 @@ def fit(
     """
     context = context_of(graph)
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    options = DataOptions(
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
+    )
     moments = context.read(data, options, bows=rule.method == "newton")
     check_choice("baseline", baseline, get_args(Baseline))
     if not isinstance(fixed_x, bool):
@@ -240,6 +244,7 @@ def fit_sample(
     **solver: Any,
 ) -> Fit:
     """Fit a graph to all rows behind the moments, those with missing values included."""
+    graph, moments = to_columns(graph, moments)
     full = isinstance(moments.sample, IncompleteRows) and moments.sample.approach == "fiml"
     se, test = choose_inference(moments, se, test, full_information=full)
     result = fit_moments(graph, moments, rule, n=moments.n_rows, **solver)
@@ -327,6 +332,7 @@ def fit_moments(
     starts are tried if the graph is far from the data. After `seconds` it raises
     :class:`~bowfree.errors.TimeIsUp`.
     """
+    graph, moments = to_columns(graph, moments)
     if rule.method == "newton" and tol is not None:
         raise BowfreeError("tol is an option of method='ricf'; 'newton' runs until it converges")
     if check_count("n_starts", n_starts, 1) != 1 and rule.method == "ricf":

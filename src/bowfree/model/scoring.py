@@ -81,6 +81,7 @@ def district_scores(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    nominal: Sequence[str] = (),
     penalty: Penalty | None = None,
     gamma: float | None = None,
     smallest_effect: float = 0.0,
@@ -120,7 +121,9 @@ def district_scores(
     ('x', 'z') -3.0464
     ('y',) -1.3256
     """
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    options = DataOptions(
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
+    )
     rule = (penalty, gamma, smallest_effect, method, max_iter)
     fit = _fit_for_score(graph, data, options, *rule)
     bap = fit.graph
@@ -173,6 +176,7 @@ def score(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    nominal: Sequence[str] = (),
     penalty: Penalty | None = None,
     gamma: float | None = None,
     smallest_effect: float = 0.0,
@@ -205,6 +209,8 @@ def score(
     >>> bf.score(bf.parse("x, y"), cov=S, n=200) < bf.score(bf.parse("x -> y"), cov=S, n=200)
     True
     """
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    options = DataOptions(
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
+    )
     rule = (penalty, gamma, smallest_effect, method, max_iter)
     return _fit_for_score(graph, data, options, *rule).score

@@ -74,6 +74,7 @@ def greedy_search(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    nominal: Sequence[str] = (),
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
@@ -172,7 +173,9 @@ def greedy_search(
     )
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     settings = _settings(chosen, rule, budget, holdout)
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    options = DataOptions(
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
+    )
     data, unknown = known_targets(data)
     if unknown and (holdout is not None or checkpoint is not None):
         name = "checkpoint" if holdout is None else "holdout"
@@ -183,7 +186,7 @@ def greedy_search(
         used, rest = split_rows(table, holdout, budget.generator().spawn(1)[0])
         aside = options.read(rest)
     moments = options.read(used)
-    warn_about_columns(table, declared=ordinal)
+    warn_about_columns(table, declared=[*ordinal, *nominal])
     rule = rule.resolve(moments.n, len(moments.names))
     if unknown and isinstance(moments, JointMoments):
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from bowfree import _core
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments
 from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
@@ -42,8 +43,11 @@ class Setup:
 
     def core(self) -> _core.Search:
         """Return a core that executes runs."""
+        moments = self.moments
+        blocks = moments if isinstance(moments, BlockMoments) else None
+        moments = moments if blocks is None else blocks.columns
         return _core.Search(
-            self.moments._core_data(self.rule.method),
+            moments._core_data(self.rule.method),
             self.moments.n,
             self.rule.weight,
             self.strategy.cache_bytes,
@@ -51,6 +55,7 @@ class Setup:
             _core.RunOptions(**self.run_options),
             self.required_graph._bits(),
             self.rule.sweeps,
+            [] if blocks is None else blocks.sizes,
         )
 
 

@@ -17,6 +17,7 @@ from bowfree import __version__
 from bowfree.data.diagnostics import diagnose_if_rows, has_rows
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
+from bowfree.data.nominal import BlockMoments
 from bowfree.effects.bounds import quick_bounds
 from bowfree.effects.bounds_result import EffectBounds
 from bowfree.effects.experiment_design import design
@@ -98,6 +99,8 @@ def report_content(
             f"no report on a {type(result).__name__}: pass the result of a search, or the Fit of a "
             "graph"
         )
+    if not isinstance(result, Fit) and isinstance(result.moments, BlockMoments):
+        result.moments.refuse()
     search = result if isinstance(result, SearchResult) else None
     fit = result if isinstance(result, Fit) else fit_quietly(result)
     graph = fit.graph

@@ -1,0 +1,170 @@
+"""Booleans and nominal variables: one node, a block of indicators."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import bowfree as bf
+from command_line import run
+from graph_strategies import all_baps
+
+rng = np.random.default_rng(7)
+N = 400
+TEAM = rng.choice(list("abcd"), N)
+X = rng.normal(size=N)
+Y = np.select([TEAM == "b", TEAM == "c"], [0.9, -0.6], 0.1) + 0.6 * X + rng.normal(size=N)
+FRAME = pd.DataFrame({"team": TEAM, "x": X, "y": Y})
+INDICATORS = np.column_stack([label == TEAM for label in "bcd"]).astype(float)
+
+
+def log_likelihood(effect, *causes):
+    """Return the log-likelihood of a multivariate regression, the slow way."""
+    design = np.column_stack([np.ones(N), *causes])
+    effect = effect.reshape(N, -1)
+    residuals = effect - design @ np.linalg.lstsq(design, effect, rcond=None)[0]
+    _, log_det = np.linalg.slogdet(residuals.T @ residuals / N)
+    k = effect.shape[1]
+    return -0.5 * N * (k * np.log(2 * np.pi) + log_det + k)
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame], ids=lambda make: make.__name__)
+def test_booleans_are_zero_and_one(make):
+    found = bf.moments(make({"flag": Y > 0, "x": X}))
+    assert np.array_equal(found.S, bf.moments({"flag": (Y > 0) * 1.0, "x": X}).S)
+    assert found.notes == ("True and False are 1 and 0 in flag",)
+
+
+def test_an_array_of_booleans():
+    both = np.column_stack([X > 0, Y > 0])
+    assert np.array_equal(bf.moments(both).S, bf.moments(both * 1.0).S)
+
+
+def test_words_are_refused_with_the_remedy():
+    with pytest.raises(
+        bf.errors.DataError, match=r"nominal=\['team'\].*drop\(columns=\['team'\]\)"
+    ):
+        bf.moments(FRAME)
+
+
+def test_two_categories_are_one_column():
+    data = FRAME.assign(team=np.where(TEAM < "c", "early", "late"))
+    found = bf.moments(data, nominal=["team"])
+    assert found.names == ("team", "x", "y")
+    assert np.array_equal(found.S, bf.moments(data.assign(team=(TEAM >= "c") * 1.0)).S)
+    assert found.notes == ("values 1 and 0 of team are late and early",)
+
+
+def test_a_cause_is_exact():
+    """Coefficients are differences between the categories, as in a regression on a factor."""
+    fit = bf.fit(bf.parse("team -> y"), FRAME, nominal=["team"])
+    means = FRAME.groupby("team").y.mean()
+    for label in "bcd":
+        estimate = fit.B[fit.graph._node("y"), fit.graph._node(f"team={label}")]
+        assert estimate == pytest.approx(means[label] - means["a"], rel=1e-9)
+
+
+GRAPHS = {
+    "cause": ("team -> y <- x, team -> x", [(Y, INDICATORS, X), (X, INDICATORS), (INDICATORS,)]),
+    "effect": ("x -> y -> team, nodes: team, x, y", [(X,), (Y, X), (INDICATORS, Y)]),
+    "isolated": ("x -> y, isolated: team, nodes: team, x, y", [(X,), (Y, X), (INDICATORS,)]),
+}
+
+
+@pytest.mark.parametrize(("text", "terms"), GRAPHS.values(), ids=GRAPHS)
+def test_the_score_of_a_dag(text, terms):
+    """The degenerate Gaussian score: regressions of blocks on blocks."""
+    graph = bf.parse(text)
+    columns = {"team": 3, "x": 1, "y": 1}
+    n_parameters = sum(columns[a] * columns[b] for a, b in graph.directed) + 5 + 3
+    expected = sum(log_likelihood(*term) for term in terms) - n_parameters * np.log(N)
+    assert bf.score(graph, FRAME, nominal=["team"]) == pytest.approx(expected / N, rel=1e-9)
+
+
+def test_the_reference_category_does_not_matter():
+    other = FRAME.assign(team=[{"a": "z"}.get(label, label) for label in TEAM])
+    for text in ("team -> y", "y -> team", "team <-> y <-> x"):
+        graph = bf.parse(text)
+        scores = [bf.score(graph, data, nominal=["team"]) for data in (FRAME, other)]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-8)
+
+
+@pytest.mark.parametrize("penalty", [1.0, 0.2])
+def test_the_search_finds_the_best_of_all_graphs(penalty):
+    moments = bf.moments(FRAME, nominal=["team"])
+    best = max(
+        bf.score(graph.relabel(dict(zip(graph.nodes, moments.names, strict=True))), moments,
+                 penalty=penalty)
+        for graph in all_baps(3)
+    )  # fmt: skip
+    found = bf.greedy_search(FRAME, nominal=["team"], penalty=penalty, rng=1)
+    assert found.score == pytest.approx(best, abs=1e-8)
+    every = bf.exhaustive_search(moments, penalty=penalty)
+    assert every.score == pytest.approx(best, abs=1e-8)
+    assert found.score == pytest.approx(bf.score(found.graph, moments, penalty=penalty), abs=1e-9)
+    assert found.graph.nodes == ("team", "x", "y")
+
+
+def test_knowledge_refers_to_the_variable():
+    tiers = bf.Knowledge(tiers=[["x", "y"], ["team"]])
+    found = bf.greedy_search(FRAME, nominal=["team"], knowledge=tiers, rng=1)
+    assert found.graph.adjacent("team", "y")
+    assert ("team", "y") not in found.graph.directed
+
+
+def test_numbers_as_labels_and_columns_of_the_graph_only():
+    codes = FRAME.assign(team=[ord(label) - 90 for label in TEAM], more="text")
+    graph = bf.parse("team -> y")
+    found = bf.moments(codes, graph=graph, nominal=["team", "more"])
+    assert found.blocks == {"team": ("team=8", "team=9", "team=10"), "y": ("y",)}
+    assert np.allclose(found.columns.S, bf.moments(FRAME, graph=graph, nominal=["team"]).columns.S)
+
+
+def test_missing_labels_are_missing_values():
+    gaps = FRAME.assign(team=[None if k < 10 else label for k, label in enumerate(TEAM)])
+    with pytest.raises(bf.errors.DataError, match=r"missing .*'team'"):
+        bf.moments(gaps, nominal=["team"])
+    found = bf.moments(gaps, nominal=["team"], missing="listwise")
+    assert found.n == N - 10
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nominal": "team"}, "nominal = 'team': must be a list"),
+        ({"nominal": ["tema"]}, "nominal: no column 'tema'"),
+        ({"nominal": ["team"], "ordinal": ["team"]}, "both in `ordinal` and in `nominal`"),
+        ({"nominal": ["team", "x"]}, "nominal column 'x' has 400 categories"),
+        ({"nominal": ["team"], "correlation": "kendall"}, "cannot be combined with"),
+        ({"nominal": ["team"], "shrinkage": 0.1}, "shrinkage = 0.1: cannot be combined"),
+    ],
+)
+def test_bad_options(options, message):
+    data = FRAME if "tema" not in str(options) else FRAME[["x", "y"]]
+    with pytest.raises(bf.errors.DataError, match=message):
+        bf.moments(data, **options)
+
+
+def test_other_functions_refuse_blocks():
+    moments = bf.moments(FRAME, nominal=["team"])
+    for function in (bf.bootstrap, bf.structure_mcmc):
+        with pytest.raises(bf.errors.DataError, match=r"three or more categories \(team\)|rows"):
+            function(moments)
+
+
+def test_a_file(tmp_path):
+    """Words lead to a ready command, and the command to the result of Python."""
+    path = tmp_path / "teams.csv"
+    FRAME.assign(late=np.where(Y > 0, "TRUE", "False")).to_csv(path, index=False)
+    refused = run("learn", path, code=1).output
+    assert "--nominal team" in refused
+    assert "--drop team" in refused
+    graph = "team -> y -> late"
+    printed = run("fit", path, "--graph", graph, "--nominal", "team").output
+    assert "True and False are 1 and 0 in late" in printed
+    learned = run("learn", path, "--nominal", "team", "--restarts", 1).output
+    assert "team=c -> y" in learned
+    table = bf.datasets.read_table(path, nominal=["team"])
+    assert table.categories["team"] == ("a", "b", "c", "d")
+    fits = [bf.fit(bf.parse("team -> y"), data, nominal=["team"]) for data in (table, FRAME)]
+    assert np.allclose(fits[0].B, fits[1].B)
