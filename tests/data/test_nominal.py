@@ -120,6 +120,12 @@ def test_numbers_as_labels_and_columns_of_the_graph_only():
     assert np.allclose(found.columns.S, bf.moments(FRAME, graph=graph, nominal=["team"]).columns.S)
 
 
+def test_some_of_the_variables():
+    moments = bf.moments(FRAME, nominal=["team"])
+    assert moments.take(["y", "team"]).columns.names == ("y", "team=b", "team=c", "team=d")
+    assert isinstance(moments.take(["y", "x"]).S, np.ndarray)
+
+
 def test_missing_labels_are_missing_values():
     gaps = FRAME.assign(team=[None if k < 10 else label for k, label in enumerate(TEAM)])
     with pytest.raises(bf.errors.DataError, match=r"missing .*'team'"):

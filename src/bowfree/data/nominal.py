@@ -185,7 +185,7 @@ class BlockMoments(Moments):
 
     def take(self, names: Sequence[str]) -> Moments:
         """Return the moments of some of the variables, in the given order."""
-        blocks = {name: self.blocks[name] for name in self._chosen(names)}
+        blocks = {self.names[k]: self.blocks[self.names[k]] for k in self._positions(names)}
         columns = self.columns.take([column for block in blocks.values() for column in block])
         return made_of(columns, blocks)
 
