@@ -160,8 +160,7 @@ void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
 /// Finds a good DAG: over orders, or by single changes and kicks.
 void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
                        const RunOptions& options, Rng& rng, const Stop& stop) {
-    if (options.order_kicks >= 0 && scorer.is_plain() &&
-        OrderSearch::supports(rules, scorer.d()))
+    if (options.order_kicks >= 0 && scorer.is_plain() && OrderSearch::supports(rules, scorer.d()))
         return search_orders(climber, scorer, rules, options, rng, stop);
     Rules dags_only = rules;
     dags_only.graph_class = GraphClass::dag;
