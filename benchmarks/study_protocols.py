@@ -1,7 +1,7 @@
 """Variants of the paper's simulation study (section 4.1), all on the same simulated data.
 
-Each protocol is a set of options of :func:`bowfree.studies.causal_effect_study`. The published
-protocol loses in four places: few sweeps of RICF, few good starts, one best graph where many are
+Each protocol is a set of options of :func:`bowfree.studies.causal_effect_study`, and of
+:class:`Variant`. The published protocol loses in four places: few sweeps of RICF, few good starts, one best graph where many are
 nearly as good, and noise. Every row but the first two changes one thing.
 
 Run: ``python benchmarks/run_study.py protocols --out results [--n-sims 20] [--jobs 2]``
@@ -12,16 +12,65 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import bowfree as bf
 from bowfree.errors import BowfreeError, WorkInterrupted
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.studies.effects_study import EffectsStudy, causal_effect_study
+from bowfree.studies.effects_study import CLASS_LIMIT, EffectsStudy, Protocol, run_simulations
 from bowfree.studies.runner import markdown_table
 
+DEFAULTS: dict[str, Any] = {
+    "d": 10,
+    "n": 1000,
+    "max_in_degree": 2,
+    "strategy": "restart",
+    "restarts": None,
+    "epsilon": 1e-10,
+    "effects": "corrected",
+    "method": "newton",
+    "max_iter": None,
+    "penalty": 1.0,
+    # of Variant
+    "classes": "empirical",  # or "exact"
+    "report": "best",  # or "averaged", "true-class": what ranks the pairs
+    "limit_search": False,  # whether max_in_degree applies to the search too
+    "exact_covariance": False,  # search on the covariance matrix of the true model
+}
 
-class Protocol(NamedTuple):
-    """A description, and options of :func:`causal_effect_study`."""
+
+class Variant(Protocol):
+    """The paper's simulation with exact classes, averages, the true class or the true covariance."""
+
+    def data(self, sem, rng):
+        if self.settings["exact_covariance"]:
+            return {"cov": sem.covariance(), "n": self.settings["n"], "ddof": 0}
+        return super().data(sem, rng)
+
+    def search(self, truth, data, rng, budget):
+        if self.settings["report"] == "true-class":
+            return SimpleNamespace(graph=truth)
+        if not self.settings["limit_search"]:
+            return super().search(truth, data, rng, budget)
+        names = ("strategy", "restarts", "penalty", "max_in_degree", "method", "max_iter")
+        options = {name: self.settings[name] for name in names}
+        return bf.greedy_search(**data, **options, rng=rng, time_limit=budget.seconds_left)
+
+    def class_of(self, graph, data):
+        if self.settings["classes"] == "exact":
+            return bf.equivalence_class(graph, limit=CLASS_LIMIT)
+        return super().class_of(graph, data)
+
+    def estimate(self, result, members, data, rng, budget):
+        if self.settings["report"] == "averaged":
+            average = bf.averaged_effects(result, rng=rng, time_limit=budget.seconds_left)
+            return average.probability_all_members
+        return super().estimate(result, members, data, rng, budget)
+
+
+class Description(NamedTuple):
+    """A description, and settings that differ from `DEFAULTS`."""
 
     what: str
     options: dict[str, Any]
@@ -30,30 +79,32 @@ class Protocol(NamedTuple):
 _PAPER: dict[str, Any] = {"strategy": "restart", "effects": "corrected"}
 _GOOD: dict[str, Any] = {"strategy": "ils", "classes": "exact"}
 
-PROTOCOLS: dict[str, Protocol] = {
-    "as-published": Protocol(
+PROTOCOLS: dict[str, Description] = {
+    "as-published": Description(
         "as published: 101 starts, 10 sweeps, (I+B)^-1",
         {**_PAPER, "method": "ricf", "max_iter": 10, "effects": "as-published"},
     ),
-    "ten-sweeps": Protocol("the same with (I-B)^-1", {**_PAPER, "method": "ricf", "max_iter": 10}),
-    "converged": Protocol("the same, converged scores", _PAPER),
-    "best": Protocol("one best graph, default search", _GOOD),
-    "penalty-0.5": Protocol("penalty 0.5", {**_GOOD, "penalty": 0.5}),
-    "penalty-0.75": Protocol("penalty 0.75", {**_GOOD, "penalty": 0.75}),
-    "penalty-1.5": Protocol("penalty 1.5", {**_GOOD, "penalty": 1.5}),
-    "penalty-2": Protocol("penalty 2", {**_GOOD, "penalty": 2.0}),
-    "n-300": Protocol("n = 300", {**_GOOD, "n": 300}),
-    "n-3000": Protocol("n = 3,000", {**_GOOD, "n": 3000}),
-    "n-10000": Protocol("n = 10,000", {**_GOOD, "n": 10_000}),
-    "exact-covariance": Protocol(
+    "ten-sweeps": Description(
+        "the same with (I-B)^-1", {**_PAPER, "method": "ricf", "max_iter": 10}
+    ),
+    "converged": Description("the same, converged scores", _PAPER),
+    "best": Description("one best graph, default search", _GOOD),
+    "penalty-0.5": Description("penalty 0.5", {**_GOOD, "penalty": 0.5}),
+    "penalty-0.75": Description("penalty 0.75", {**_GOOD, "penalty": 0.75}),
+    "penalty-1.5": Description("penalty 1.5", {**_GOOD, "penalty": 1.5}),
+    "penalty-2": Description("penalty 2", {**_GOOD, "penalty": 2.0}),
+    "n-300": Description("n = 300", {**_GOOD, "n": 300}),
+    "n-3000": Description("n = 3,000", {**_GOOD, "n": 3000}),
+    "n-10000": Description("n = 10,000", {**_GOOD, "n": 10_000}),
+    "exact-covariance": Description(
         "exact covariance, penalty of n = 1000", {**_GOOD, "exact_covariance": True}
     ),
-    "averaged": Protocol("averaged over all probable graphs", {**_GOOD, "report": "averaged"}),
-    "averaged-limited": Protocol(
+    "averaged": Description("averaged over all probable graphs", {**_GOOD, "report": "averaged"}),
+    "averaged-limited": Description(
         "the same, search limited to in-degree 2",
         {**_GOOD, "report": "averaged", "limit_search": True},
     ),
-    "true-class": Protocol("true class given", {**_GOOD, "report": "true-class"}),
+    "true-class": Description("true class given", {**_GOOD, "report": "true-class"}),
 }
 """Protocols by name, in the order of the table."""
 
@@ -67,26 +118,11 @@ class ProtocolTable:
 
     def table(self) -> str:
         """Return one line for each protocol, in Markdown."""
-        headings = (
-            "protocol",
-            "what is reported",
-            "mean AUC (s.e.)",
-            "ordinary AUC",
-            "score at least the true graph's",
-            "CPU s",
-        )
         rows = [
-            (
-                f"`{name}`",
-                PROTOCOLS[name].what,
-                f"{study.mean_auc:.3f} ({study.standard_error:.3f})",
-                f"{study.mean_ordinary_auc:.3f}",
-                f"{study.n_at_least_true_score} of {len(study.simulations)}",
-                f"{study.cpu_seconds:.0f}",
-            )
+            {"protocol": f"`{name}`", "what is reported": PROTOCOLS[name].what} | study.table_row()
             for name, study in self.studies.items()
         ]
-        return markdown_table(headings, rows)
+        return markdown_table(list(rows[0]), [list(row.values()) for row in rows])
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the table, and the files of each study; return the paths."""
@@ -103,14 +139,14 @@ def compare_protocols(
     *,
     n_sims: int = 100,
     rng: int | None = None,
+    n_jobs: int | None = None,
     time_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> ProtocolTable:
     """Run protocols, by default all, on the same true graphs and parameters.
 
-    `time_limit` applies to all of them together; `options` are those of
-    :func:`bowfree.studies.causal_effect_study`, unless a protocol sets them.
+    `time_limit` applies to all of them together; `options` replace `DEFAULTS`.
     """
     wanted = list(PROTOCOLS) if names is None else list(names)
     unknown = [name for name in wanted if name not in PROTOCOLS]
@@ -127,13 +163,9 @@ def compare_protocols(
                 progress(replace(done, what=f"{done.what} of {name}"))
 
         try:
-            studies[name] = causal_effect_study(
-                n_sims,
-                **{**options, **PROTOCOLS[name].options},
-                time_limit=budget.seconds_left,
-                progress=report,
-                rng=rng,
-            )
+            settings = DEFAULTS | options | PROTOCOLS[name].options
+            own = Budget(rng, n_jobs, budget.seconds_left, report)
+            studies[name] = run_simulations(Variant(settings), n_sims, own)
         except WorkInterrupted as stop:
             partial_table = ProtocolTable(studies | {name: stop.result}, complete=False)
             raise WorkInterrupted(partial_table) from stop

@@ -48,6 +48,31 @@ def test_protocols(tmp_path):
         compare_protocols(["other"])
 
 
+def test_given_the_true_class_nothing_is_missed():
+    from study_protocols import compare_protocols
+
+    study = compare_protocols(["true-class"], n_sims=6, d=6, rng=5).studies["true-class"]
+    assert {row.auc for row in study.simulations if row.n_positive} == {1.0}
+
+
+def test_the_exact_covariance_gives_the_truth():
+    from study_protocols import compare_protocols
+
+    # n is so large that the penalty does not hide the weakest edge.
+    found = compare_protocols(["exact-covariance"], n_sims=3, d=4, n=10**8, rng=2)
+    for row in found.studies["exact-covariance"].simulations:
+        assert bf.equivalent(row.found, row.truth)
+
+
+def test_probabilities_of_the_average_rank_the_pairs():
+    from study_protocols import compare_protocols
+
+    found = compare_protocols(["averaged", "averaged-limited", "best"], n_sims=2, d=5, n=100, rng=1)
+    truths = [[row.truth for row in study.simulations] for study in found.studies.values()]
+    assert truths[0] == truths[1] == truths[2]  # the same data
+    assert found.studies["averaged"].aucs.tolist() != found.studies["best"].aucs.tolist()
+
+
 def test_sachs_joint(tmp_path):
     from sachs_network import CONSENSUS, Agreement
     from study_sachs_joint import sachs_joint_study

@@ -47,12 +47,12 @@ def test_scores_are_those_of_the_graphs(study, folder):
 
 def test_a_dag_is_a_bap(study, folder):
     expected = range(1, 15) if folder == SACHS else STAND_INS
-    assert [row.number for row in study.rows] == list(expected)
+    assert [row.condition for row in study.rows] == list(expected)
     for row in study.rows:
         assert row.dag.is_dag()
         assert row.bap_score >= row.dag_score - 1e-9
     dags = [graph for graph in bf.equivalence_class(study.row(4).dag) if graph.is_dag()]
-    assert study.row(4).n_equivalent_dags == len(dags) > 0
+    assert study.row(4).dag_class == len(dags) > 0
 
 
 @pytest.mark.parametrize("folder", [pytest.param("measured", marks=needs_sachs)], indirect=True)
@@ -96,7 +96,8 @@ def test_no_v_structure_where_the_ends_are_adjacent(study):
 
 def test_files(study, tmp_path):
     pytest.importorskip("matplotlib").use("agg")
-    paths = SachsStudy((study.row(4),), 0.0, True).save(tmp_path)
+    k = study.rows.index(study.row(4))
+    paths = SachsStudy((study.rows[k],), (study.classes[k],), 0.0, True).save(tmp_path)
     assert [path.name for path in paths] == [
         "sachs.csv",
         "sachs.json",

@@ -11,7 +11,6 @@
 from bowfree.studies.effects_study import (
     EffectsStudy,
     RocCurve,
-    Simulation,
     causal_effect_study,
     ordinary_auc,
     paper_roc,
@@ -23,7 +22,6 @@ __all__ = [
     "EffectsStudy",
     "RocCurve",
     "SachsStudy",
-    "Simulation",
     "UniformityStudy",
     "causal_effect_study",
     "ordinary_auc",

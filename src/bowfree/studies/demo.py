@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bowfree import datasets
 from bowfree.datasets.tables import Table, write_table
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
-from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
@@ -21,34 +20,14 @@ from bowfree.search.result import SearchResult
 from bowfree.visualization.report import render
 
 
-@dataclass(frozen=True)
-class DemoReport:
-    """The result of :func:`run_demo`.
-
-    Attributes
-    ----------
-    text : str
-        A description of the results, to be printed.
-    result : SearchResult
-        The result of the search.
-    members : EquivalenceClass
-        The graphs that are equivalent to the best one.
-    fit : Fit
-        The fit of the best graph.
-    contents : dict of str to str
-        The files of the folder.
-    """
+class DemoReport(NamedTuple):
+    """The results of :func:`run_demo`: a description to print, and the files of the folder."""
 
     text: str
     result: SearchResult
     members: EquivalenceClass
     fit: Fit
     contents: dict[str, str]
-
-    @property
-    def graph(self) -> MixedGraph:
-        """The best graph."""
-        return self.result.graph
 
 
 def free_folder(wanted: Path) -> Path:
@@ -89,15 +68,21 @@ def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None
 def _describe(
     data: Table, result: SearchResult, members: EquivalenceClass, fitted: Fit, truth: LinearSEM
 ) -> list[str]:
-    edges = members.summary().edges
-    same = [edge for edge in edges if edge.invariant]
-    recovered = [
-        f"    {edge!s:<24} {'true' if truth.graph.has_edge(str(edge)) else 'not in the true model'}"
-        for edge in same
-    ]
-    undetermined = []
-    for edge in edges:
-        if not edge.invariant:
+    recovered, undetermined, estimates = [], [], []
+    for edge in members.summary().edges:
+        if edge.invariant:
+            true = truth.graph.has_edge(str(edge))
+            recovered.append(f"    {edge!s:<24} {'true' if true else 'not in the true model'}")
+            row = fitted.edge(str(edge))
+            i, j = truth.graph.nodes.index(row.b), truth.graph.nodes.index(row.a)
+            if row.mark == "->":
+                interval = f"{row.estimate:+.2f}  [{row.lower:+.2f}, {row.upper:+.2f}]  "
+                true_value = truth.B[i, j]
+            else:
+                interval = f"{row.std_all:+.2f}  (correlation)   "
+                true_value = truth.Omega[i, j] / (truth.Omega[i, i] * truth.Omega[j, j]) ** 0.5
+            estimates.append(f"    {edge!s:<24} {interval} true {true_value:+.2f}")
+        else:
             counts = {"->": edge.n_forward, "<-": edge.n_backward, "<->": edge.n_bidirected}
             marks = [f"{edge.a} {mark} {edge.b}" for mark, count in counts.items() if count]
             undetermined.append(f"    {edge!s:<24} {' or '.join(marks)}")
@@ -122,31 +107,9 @@ def _describe(
         if truth.graph in members
         else "The true graph is not one of them, because of the search or of chance in the data.",
         "",
-        *_effects(fitted, truth, {frozenset((edge.a, edge.b)) for edge in same}),
+        "Estimates with 95 % intervals, and the true values:",
+        *estimates,
         "",
         f"Fit: {fitted.valid_test}",
         "(a small p-value would be evidence against the graph).",
     ]
-
-
-def _effects(fitted: Fit, truth: LinearSEM, same: set[frozenset[str]]) -> list[str]:
-    """Return the estimates of edges that are the same in all equivalent graphs."""
-    errors = fitted.standard_errors()
-    lines = ["Estimates with 95 % intervals, and the true values:"]
-    for a, mark, b in fitted.graph.edges:
-        if frozenset((a, b)) not in same:
-            continue
-        i, j = fitted.graph.nodes.index(b), fitted.graph.nodes.index(a)
-        k, m = truth.graph.nodes.index(b), truth.graph.nodes.index(a)
-        edge = f"    {f'{a} {mark} {b}':<24}"
-        if mark == "->":
-            estimate, margin = fitted.B[i, j], 1.96 * errors.B[i, j]
-            interval = f"[{estimate - margin:+.2f}, {estimate + margin:+.2f}]"
-            lines.append(f"{edge} {estimate:+.2f}  {interval}   true {truth.B[k, m]:+.2f}")
-        else:
-            found, true = (
-                Omega[x, y] / (Omega[x, x] * Omega[y, y]) ** 0.5
-                for Omega, x, y in ((fitted.Omega, i, j), (truth.Omega, k, m))
-            )
-            lines.append(f"{edge} {found:+.2f}  (correlation)    true {true:+.2f}")
-    return lines

@@ -16,58 +16,52 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
 
 from bowfree import _core
-from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.effects.bounds import effect_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
-from bowfree.equivalence.classes import empirical_class, equivalence_class
+from bowfree.equivalence.classes import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
-from bowfree.model.linear_sem import random_sem, real_array
+from bowfree.model.linear_sem import LinearSEM, random_sem, real_array
 from bowfree.model.scoring import score
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Method, Rng, public
+from bowfree.results.rows import Row
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
-from bowfree.search.result import SearchResult
 from bowfree.space.random_graphs import random_bap
 from bowfree.studies.runner import Study, markdown_table, simulate
 from bowfree.text_reading import short_repr
-from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.validation import check_choice, check_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
-Effects = Literal["corrected", "as-published"]
-Classes = Literal["empirical", "exact"]
-Estimates = Literal["best", "averaged", "true-class"]
 
 CLASS_LIMIT = 100_000  # largest number of members of a class
 ZERO = 1e-8  # a smaller minimal effect is zero up to rounding
 
 
-@dataclass(frozen=True, eq=False)
-class RocCurve:
-    """Points of a ROC curve, from the strictest threshold to (1, 1).
+class RocCurve(NamedTuple):
+    """A ROC curve from the strictest threshold to (1, 1), with ``N = d(d-1)/2``.
 
     Attributes
     ----------
     fpr, tpr : ndarray of shape (N + 1,)
-        False and true positive rates, ``N = d(d-1)/2``.
+        False and true positive rates.
     n_positive : int
         Number of pairs with a true effect.
     auc : float
@@ -142,10 +136,8 @@ def ordinary_auc(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
     0.5
     """
     positive, value = _ordered_pairs(truth, estimate)
-    if positive.all() or not positive.any():
-        return math.nan
-    difference = value[positive][:, None] - value[~positive][None, :]
-    return float((np.sign(difference) / 2 + 0.5).mean())
+    mixed = positive.any() and not positive.all()
+    return float(roc_auc_score(positive, value)) if mixed else math.nan
 
 
 def _ordered_pairs(
@@ -165,50 +157,6 @@ def _ordered_pairs(
     return E[off] > ZERO, F[off]
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
-    """One simulation of the study.
-
-    Attributes
-    ----------
-    truth, found : MixedGraph
-        The graph that generated the data, and the best graph of the search.
-    true_score, score : float
-        Their scores, both converged.
-    n_true_class, n_class : int
-        Sizes of their equivalence classes.
-    complete : bool
-        Whether both classes were enumerated completely.
-    roc : RocCurve
-        The paper's curve and its area.
-    ordinary_auc : float
-        The usual area; NaN if no pair is positive.
-    search_seconds, effect_seconds : float
-        Elapsed time of the search, and of classes and effects.
-    cpu_seconds : float
-        Processor time.
-    """
-
-    truth: MixedGraph
-    found: MixedGraph
-    true_score: float
-    score: float
-    n_true_class: int
-    n_class: int
-    complete: bool
-    roc: RocCurve
-    ordinary_auc: float
-    search_seconds: float
-    effect_seconds: float
-    cpu_seconds: float
-
-    def row(self) -> dict[str, Any]:
-        """Return one row of the table."""
-        values = {name: value for name, value in vars(self).items() if name != "roc"}
-        values |= {"found": str(self.found), "truth": str(self.truth)}
-        return {"auc": self.roc.auc, "n_positive": self.roc.n_positive, **values}
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class EffectsStudy(Study):
     """The result of :func:`causal_effect_study`.
@@ -217,8 +165,14 @@ class EffectsStudy(Study):
     ----------
     settings : dict
         The options of the study.
-    simulations : tuple of Simulation
-        In the order of their seeds.
+    simulations : tuple of Row
+        In the order of their seeds: the graphs ``truth`` and ``found``, their scores
+        ``true_score`` and ``score`` (both converged), the sizes ``n_true_class`` and ``n_class`` of
+        their equivalence classes, ``complete`` if both classes were enumerated completely; ``auc``
+        and ``n_positive`` of the paper's curve, ``ordinary_auc`` (NaN if no pair is positive);
+        elapsed times ``search_seconds`` and ``effect_seconds``, and processor time ``cpu_seconds``.
+    curves : tuple of RocCurve
+        The curve of each simulation.
     seconds : float
         Elapsed time.
     complete : bool
@@ -228,85 +182,62 @@ class EffectsStudy(Study):
     _stem = "effects"
 
     settings: dict[str, Any]
-    simulations: tuple[Simulation, ...]
+    simulations: tuple[Row, ...]
+    curves: tuple[RocCurve, ...]
     seconds: float
     complete: bool
 
     @property
-    def cpu_seconds(self) -> float:
-        """Processor time of all simulations, on all machines."""
-        return sum(simulation.cpu_seconds for simulation in self.simulations)
-
-    @property
     def aucs(self) -> Floats:
         """The paper's area, one for each simulation."""
-        return np.array([simulation.roc.auc for simulation in self.simulations])
+        return np.array([curve.auc for curve in self.curves])
 
     @property
     def mean_auc(self) -> float:
         """The number that the paper reports."""
         return float(self.aucs.mean())
 
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean; NaN for a single simulation."""
-        if len(self.simulations) < 2:
-            return math.nan
-        return float(self.aucs.std(ddof=1) / math.sqrt(len(self.simulations)))
-
-    @property
-    def mean_ordinary_auc(self) -> float:
-        """Mean of the usual area over the simulations with a positive pair."""
-        values = np.array([simulation.ordinary_auc for simulation in self.simulations])
-        return float(values[~np.isnan(values)].mean()) if not np.isnan(values).all() else math.nan
-
-    @property
-    def mean_curve(self) -> tuple[Floats, Floats]:
-        """Pointwise mean of the curves, ``(fpr, tpr)``."""
-        return (
-            np.mean([simulation.roc.fpr for simulation in self.simulations], axis=0),
-            np.mean([simulation.roc.tpr for simulation in self.simulations], axis=0),
-        )
-
-    @property
-    def n_at_least_true_score(self) -> int:
-        """Number of simulations in which the search scores at least as well as the true graph."""
-        return sum(s.score >= s.true_score - 1e-9 for s in self.simulations)
-
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers."""
-        fpr, tpr = self.mean_curve
+        """Return plain lists and numbers: the means, the mean curve, and all simulations."""
+        rows, n = self.simulations, len(self.simulations)
+        ordinary = [row.ordinary_auc for row in rows if not math.isnan(row.ordinary_auc)]
         return {
             "settings": self.settings,
             "mean_auc": self.mean_auc,
-            "standard_error": self.standard_error,
-            "mean_ordinary_auc": self.mean_ordinary_auc,
-            "at_least_true_score": self.n_at_least_true_score,
-            "incomplete_classes": sum(not s.complete for s in self.simulations),
+            "standard_error": float(self.aucs.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan,
+            "mean_ordinary_auc": float(np.mean(ordinary)) if ordinary else math.nan,
+            "at_least_true_score": sum(row.score >= row.true_score - 1e-9 for row in rows),
+            "incomplete_classes": sum(not row.complete for row in rows),
             "complete": self.complete,
-            "cpu_seconds": self.cpu_seconds,
+            "cpu_seconds": sum(row.cpu_seconds for row in rows),
             "seconds": self.seconds,
-            "mean_curve": {"fpr": fpr.tolist(), "tpr": tpr.tolist()},
+            "mean_curve": {
+                name: np.mean([getattr(curve, name) for curve in self.curves], axis=0).tolist()
+                for name in ("fpr", "tpr")
+            },
             "simulations": self.records(),
         }
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record for each simulation."""
-        return [simulation.row() for simulation in self.simulations]
+        return [row.to_dict() for row in self.simulations]
+
+    def table_row(self) -> dict[str, str]:
+        """Return the cells of the table by their headings."""
+        found = self.to_dict()
+        return {
+            "mean AUC (s.e.)": f"{found['mean_auc']:.3f} ({found['standard_error']:.3f})",
+            "ordinary AUC": f"{found['mean_ordinary_auc']:.3f}",
+            "score at least the true graph's": (
+                f"{found['at_least_true_score']} of {len(self.simulations)}"
+            ),
+            "CPU s": f"{found['cpu_seconds']:.0f}",
+        }
 
     def table(self) -> str:
         """Return the mean areas, in Markdown."""
-        return markdown_table(
-            ["mean AUC (s.e.)", "ordinary AUC", "score at least the true graph's", "CPU s"],
-            [
-                [
-                    f"{self.mean_auc:.3f} ({self.standard_error:.3f})",
-                    f"{self.mean_ordinary_auc:.3f}",
-                    f"{self.n_at_least_true_score} of {len(self.simulations)}",
-                    f"{self.cpu_seconds:.0f}",
-                ]
-            ],
-        )
+        row = self.table_row()
+        return markdown_table(list(row), [list(row.values())])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw figure "simulation": one thin curve for each simulation, their mean in bold."""
@@ -315,9 +246,10 @@ class EffectsStudy(Study):
         if ax is None:
             ax = plt.subplots(figsize=(4.4, 4.6), layout="constrained")[1]
         ax.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--")
-        for simulation in self.simulations:
-            ax.plot(simulation.roc.fpr, simulation.roc.tpr, color="#0072b2", lw=0.5, alpha=0.35)
-        ax.plot(*self.mean_curve, color="black", lw=2.5)
+        for curve in self.curves:
+            ax.plot(curve.fpr, curve.tpr, color="#0072b2", lw=0.5, alpha=0.35)
+        mean = self.to_dict()["mean_curve"]
+        ax.plot(mean["fpr"], mean["tpr"], color="black", lw=2.5)
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
         ax.set_xlabel("false positive rate")
         ax.set_ylabel("true positive rate")
@@ -339,14 +271,10 @@ def causal_effect_study(
     strategy: StrategyName = "restart",
     restarts: int | None = None,
     epsilon: float = 1e-10,
-    effects: Effects = "corrected",
+    effects: Literal["corrected", "as-published"] = "corrected",
     method: Method = "newton",
     max_iter: int | None = None,
-    classes: Classes = "empirical",
-    report: Estimates = "best",
     penalty: float = 1.0,
-    limit_search: bool = False,
-    exact_covariance: bool = False,
     rng: Rng = None,
     n_jobs: int | None = None,
     executor: Executor | None = None,
@@ -365,21 +293,11 @@ def causal_effect_study(
     restarts : int, optional
         Number of random starts; by default 100 for "restart", and that of the strategy for "ils".
     epsilon : float
-        Tolerance of the empirical classes.
+        Tolerance of the empirical equivalence classes: graphs of almost equal score (section 3.3).
     effects : {"corrected", "as-published"}
         Total effects ``(I - B)^-1``, or ``(I + B)^-1`` as in the authors' program.
     method, max_iter
         Fits of graphs: "newton" for converged fits, "ricf" with ``max_iter=10`` for the authors'.
-    classes : {"empirical", "exact"}
-        Graphs of almost equal score (section 3.3), or :func:`bowfree.equivalence_class`.
-    report : {"best", "averaged", "true-class"}
-        What ranks the pairs: minimal effects over the class of the best graph; the probability of
-        a non-zero minimal effect (:func:`bowfree.averaged_effects`); or minimal effects over the
-        true class, an upper bound for every search.
-    limit_search : bool
-        Apply `max_in_degree` to the search too. The authors' program does not.
-    exact_covariance : bool
-        Search on the covariance matrix of the true model; n is used for the penalty only.
 
     Returns
     -------
@@ -399,130 +317,128 @@ def causal_effect_study(
     >>> len(study.aucs), 0 <= study.mean_auc <= 1
     (2, True)
     """
-    budget = Budget(rng, n_jobs, time_limit, progress, executor)
-    for name, value in (("n_sims", n_sims), ("d", d)):
-        check_count(name, value, 1)
-    check_choice("effects", effects, ("corrected", "as-published"))
-    check_choice("classes", classes, ("empirical", "exact"))
-    check_choice("report", report, ("best", "averaged", "true-class"))
-    if report == "averaged" and (effects == "as-published" or method == "ricf"):
-        raise BowfreeError("report='averaged' requires effects='corrected' and method='newton'")
-    settings: dict[str, Any] = {
-        "d": d,
-        "n": n,
-        "max_in_degree": max_in_degree,
-        "strategy": strategy,
-        "restarts": restarts,
-        "epsilon": epsilon,
-        "effects": effects,
-        "method": method,
-        "max_iter": max_iter,
-        "classes": classes,
-        "report": report,
+    settings = {
+        "d": d, "n": n, "max_in_degree": max_in_degree, "strategy": strategy, "restarts": restarts,
+        "epsilon": epsilon, "effects": effects, "method": method, "max_iter": max_iter,
         "penalty": penalty,
-        "limit_search": limit_search,
-        "exact_covariance": exact_covariance,
-    }
+    }  # fmt: skip
+    check_choice("effects", effects, ("corrected", "as-published"))
+    budget = Budget(rng, n_jobs, time_limit, progress, executor)
+    return run_simulations(Protocol(settings), n_sims, budget)
 
-    def gather(done: list[Simulation]) -> EffectsStudy:
-        return EffectsStudy(
-            {"n_sims": n_sims, **settings}, tuple(done), budget.seconds, len(done) == n_sims
-        )
+
+def run_simulations(protocol: Protocol, n_sims: int, budget: Budget) -> EffectsStudy:
+    """Run the simulations of a protocol."""
+    for name, value in (("n_sims", n_sims), ("d", protocol.settings["d"])):
+        check_count(name, value, 1)
+
+    def gather(done: list[tuple[Row, RocCurve]]) -> EffectsStudy:
+        settings = {"n_sims": n_sims, **protocol.settings}
+        rows, curves = zip(*done, strict=True)
+        return EffectsStudy(settings, rows, curves, budget.seconds, len(done) == n_sims)
 
     # Some of the thousands of fits have no certified maximum.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)
         study: EffectsStudy = simulate(
-            partial(_simulate, p=SimpleNamespace(**settings)),
-            budget.generator().spawn(n_sims),
-            budget,
-            what="simulations",
-            gather=gather,
+            protocol, budget.generator().spawn(n_sims), budget, what="simulations", gather=gather
         )
     return study
 
 
-def _simulate(stream: np.random.Generator, budget: Budget, *, p: SimpleNamespace) -> Simulation:
-    for_data, for_search = stream.spawn(2)
-    truth = random_bap(p.d, max_in_degree=p.max_in_degree, rng=for_data)
-    sem = random_sem(truth, rng=for_data)
-    data: dict[str, Any]
-    if p.exact_covariance:
-        data = {"cov": sem.covariance(), "n": p.n, "ddof": 0}
-    else:
-        data = {"cov": np.cov(sem.sample(p.n, rng=for_data), rowvar=False), "n": p.n}
-    moments = DataOptions(**data).read(None, truth)
-    fitting: dict[str, Any] = {"method": p.method, "max_iter": p.max_iter}
+@dataclass(frozen=True)
+class Protocol:
+    """The steps of one simulation; ``benchmarks/study_protocols.py`` has variants of them."""
 
-    began, cpu_began = time.perf_counter(), time.thread_time()
-    result: SearchResult | None = None
-    if p.report != "true-class":
+    settings: dict[str, Any]
+
+    def __call__(self, stream: np.random.Generator, budget: Budget) -> tuple[Row, RocCurve]:
+        """Draw a model and data, search, and compare the effects over both classes."""
+        for_data, for_search = stream.spawn(2)
+        p = SimpleNamespace(**self.settings)
+        truth = random_bap(p.d, max_in_degree=p.max_in_degree, rng=for_data)
+        data = self.data(random_sem(truth, rng=for_data), for_data)
+        began, cpu_began = time.perf_counter(), time.thread_time()
+        result = self.search(truth, data, for_search, budget)
+        found = result.graph
+        searched = time.perf_counter()
+        true_class, found_class = self.class_of(truth, data), self.class_of(found, data)
+        true_effects = self.minimal_effects(true_class, data)
+        estimate = self.estimate(result, found_class, data, for_search, budget)
+        curve = paper_roc(true_effects, estimate)
+        row = Row(
+            auc=curve.auc,
+            n_positive=curve.n_positive,
+            truth=truth,
+            found=found,
+            true_score=score(truth, **data, penalty=p.penalty),
+            score=score(found, **data, penalty=p.penalty),
+            n_true_class=true_class.size,
+            n_class=found_class.size,
+            complete=true_class.complete and found_class.complete,
+            ordinary_auc=ordinary_auc(true_effects, estimate),
+            search_seconds=searched - began,
+            effect_seconds=time.perf_counter() - searched,
+            cpu_seconds=time.thread_time() - cpu_began,
+        )
+        return row, curve
+
+    @property
+    def _fitting(self) -> dict[str, Any]:
+        return {name: self.settings[name] for name in ("method", "max_iter")}
+
+    def data(self, sem: LinearSEM, rng: np.random.Generator) -> dict[str, Any]:
+        """Return the covariance matrix of a sample."""
+        n = self.settings["n"]
+        return {"cov": np.cov(sem.sample(n, rng=rng), rowvar=False), "n": n}
+
+    def search(
+        self, truth: MixedGraph, data: dict[str, Any], rng: np.random.Generator, budget: Budget
+    ) -> Any:
+        """Return the result of the search; it starts from sparse graphs, but is not limited."""
+        p = SimpleNamespace(**self.settings)
         starts = None
         if p.strategy == "restart":
-            # The authors draw sparse starts, but do not limit the search.
-            n_random = 100 if p.restarts is None else p.restarts
-            random_starts = random_bap(
-                p.d, max_in_degree=p.max_in_degree, size=n_random, rng=for_search
-            )
-            starts = [MixedGraph(truth.nodes), *random_starts]
-        result = greedy_search(
+            size = 100 if p.restarts is None else p.restarts
+            sparse = random_bap(p.d, max_in_degree=p.max_in_degree, size=size, rng=rng)
+            starts = [MixedGraph(truth.nodes), *sparse]
+        return greedy_search(
             **data,
-            **fitting,
+            **self._fitting,
             strategy=p.strategy,
             starts=starts,
             restarts=None if starts else p.restarts,
             penalty=p.penalty,
-            max_in_degree=p.max_in_degree if p.limit_search else None,
-            rng=for_search,
+            rng=rng,
             time_limit=budget.seconds_left,
         )
-    found = truth if result is None else result.graph
-    searched = time.perf_counter()
 
-    def class_of(graph: MixedGraph) -> EquivalenceClass:
-        if p.classes == "exact":
-            return equivalence_class(graph, limit=CLASS_LIMIT)
-        return empirical_class(graph, **data, epsilon=p.epsilon, limit=CLASS_LIMIT, **fitting)
+    def class_of(self, graph: MixedGraph, data: dict[str, Any]) -> EquivalenceClass:
+        """Return the graphs of almost equal score."""
+        epsilon = self.settings["epsilon"]
+        return empirical_class(graph, **data, epsilon=epsilon, limit=CLASS_LIMIT, **self._fitting)
 
-    def minimal_effects(members: EquivalenceClass) -> Floats:
-        if p.method == "newton":
-            return effect_bounds(members, **data, formula=p.effects).min_abs
-        return _ricf_effects(
-            members, moments, p.max_iter, sign=1 if p.effects == "as-published" else -1
-        )
+    def estimate(
+        self,
+        result: Any,
+        members: EquivalenceClass,
+        data: dict[str, Any],
+        rng: np.random.Generator,
+        budget: Budget,
+    ) -> Floats:
+        """Return the numbers that rank the pairs: the minimal effects over the class found."""
+        return self.minimal_effects(members, data)
 
-    true_class, found_class = class_of(truth), class_of(found)
-    true_effects = minimal_effects(true_class)
-    if p.report == "averaged":
-        assert result is not None
-        average = averaged_effects(result, rng=for_search, time_limit=budget.seconds_left)
-        estimate = average.probability_all_members
-    else:
-        estimate = minimal_effects(found_class)
-    return Simulation(
-        truth=truth,
-        found=found,
-        true_score=score(truth, **data, penalty=p.penalty),
-        score=score(found, **data, penalty=p.penalty),
-        n_true_class=true_class.size,
-        n_class=found_class.size,
-        complete=true_class.complete and found_class.complete,
-        roc=paper_roc(true_effects, estimate),
-        ordinary_auc=ordinary_auc(true_effects, estimate),
-        search_seconds=searched - began,
-        effect_seconds=time.perf_counter() - searched,
-        cpu_seconds=time.thread_time() - cpu_began,
-    )
-
-
-def _ricf_effects(
-    members: Iterable[MixedGraph], moments: Moments, max_iter: int | None, *, sign: int
-) -> Floats:
-    """Return the minimal absolute effects over a class, each member fitted by the paper's RICF."""
-    identity = np.eye(len(moments.names))
-    least = np.full(identity.shape, np.inf)
-    sweeps = ScoringRule(method="ricf", max_iter=max_iter).sweeps
-    for graph in members:
-        fitted = _core.fit_graph(moments.S, *graph._bits(), method="ricf", max_iter=sweeps)
-        least = np.minimum(least, np.abs(np.linalg.inv(identity + sign * fitted.B)))
-    return least
+    def minimal_effects(self, members: EquivalenceClass, data: dict[str, Any]) -> Floats:
+        """Return the minimal absolute effects over a class."""
+        formula = self.settings["effects"]
+        if self.settings["method"] == "newton":
+            return effect_bounds(members, **data, formula=formula).min_abs
+        S = DataOptions(**data).read(None, members.graph).S
+        identity, sign = np.eye(len(S)), 1 if formula == "as-published" else -1
+        least = np.full(identity.shape, np.inf)
+        sweeps = ScoringRule(**self._fitting).sweeps
+        for graph in members:
+            fitted = _core.fit_graph(S, *graph._bits(), method="ricf", max_iter=sweeps)
+            least = np.minimum(least, np.abs(np.linalg.inv(identity + sign * fitted.B)))
+        return least

@@ -31,21 +31,8 @@ def simulate(
     """Run the simulations of a study, and combine the results of those that finished in time.
 
     A simulation that is cut short by the time limit would have used another method, so it is
-    dropped.
-
-    Parameters
-    ----------
-    function : callable
-        Called with a task and with the budget, for the remaining time.
-    tasks : sequence
-        Arguments of the simulations, each with its own random numbers.
-    budget : Budget
-        Threads or workers, and time.
-    what : str
-        Name of the tasks in progress reports: "simulations", "conditions".
-    gather : callable
-        Makes the study from the list of results. After Ctrl-C, or if all workers are lost, it is
-        called with the results so far, and the exception contains what it returns.
+    dropped. `function` is called with a task and the budget, and `gather` makes the study from the
+    list of results; after Ctrl-C, or if all workers are lost, from the results so far.
     """
 
     def combine(done: list[Any]) -> Any:
@@ -74,50 +61,34 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) ->
 
 
 class Study(TextDisplay):
-    """Base of the results of studies: a table as data frame, text and files, and figures."""
+    """Base of the results of studies: a table as data frame, text and files, and figures.
+
+    A subclass has ``records``, the rows of the data frame; ``table``, the results in Markdown;
+    ``to_dict``; and ``plot`` or ``figures``.
+    """
 
     _stem: ClassVar[str]  # of the names of files
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return the rows of the data frame."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
 
-    def table(self) -> str:
-        """Return the results in Markdown."""
-        raise NotImplementedError
-
-    def to_dict(self) -> Any:
-        """Return plain lists and numbers."""
-        raise NotImplementedError
-
-    def plot(self) -> Any:
-        """Draw the figure of the study."""
-        raise NotImplementedError
+        def records(self) -> list[dict[str, Any]]: ...
+        def table(self) -> str: ...
+        def to_dict(self) -> Any: ...
+        def plot(self) -> Any: ...
 
     def figures(self) -> Mapping[str, Figure]:
         """Return the figures by the suffix of their file names; by default the one of `plot`."""
         return {"": self.plot().figure}
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return the results as a data frame.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        """
+        """Return the results as a data frame of "pandas", "polars" or "pyarrow"."""
         records = self.records()
         return data_frame({name: [row[name] for row in records] for name in records[0]}, backend)
 
     def save(self, folder: str | Path, stem: str | None = None) -> list[Path]:
-        """Write the results as CSV, JSON, Markdown and PNG files; return their paths.
+        """Write CSV, JSON, Markdown and PNG files into a folder; return their paths.
 
-        Parameters
-        ----------
-        folder : path
-            An existing folder.
-        stem : str, optional
-            First part of the file names.
+        `stem` is the first part of their names.
         """
         files = []
         for name, create in self.contents(stem):

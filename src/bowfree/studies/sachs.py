@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,7 @@ from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.datasets.sachs import SACHS_CONDITIONS, SachsCondition, find_condition, load_sachs
 from bowfree.effects.bounds import effect_bounds
-from bowfree.effects.bounds_result import EffectBounds
-from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget, Progress
@@ -41,78 +40,19 @@ NAMED_V_STRUCTURES = ((4, "pip2", "pip3", "plcg"), (8, "pka", "pakts473", "pkc")
 """Condition, end, center, end: the examples in the text of section 4.2."""
 
 
-@dataclass(frozen=True, eq=False)
-class SachsRow:
-    """The results for one condition.
-
-    Attributes
-    ----------
-    number, name, n
-        The condition and its number of cells.
-    bap, dag : MixedGraph
-        The best graph of each kind.
-    bap_score, dag_score : float
-        Their scores.
-    bap_class, dag_class : EquivalenceClass
-        The BAPs equivalent to each of them.
-    effects : EffectBounds
-        Total effects over the class of the BAP.
-    seconds, cpu_seconds : float
-        Elapsed time of both searches; processor time of searches, classes and effects.
-    """
-
-    number: int
-    name: str
-    n: int
-    bap: MixedGraph
-    dag: MixedGraph
-    bap_score: float
-    dag_score: float
-    bap_class: EquivalenceClass
-    dag_class: EquivalenceClass
-    effects: EffectBounds
-    seconds: float
-    cpu_seconds: float
-
-    @cached_property
-    def n_equivalent_dags(self) -> int:
-        """Number of DAGs that are equivalent to the best DAG."""
-        return sum(graph.is_dag() for graph in self.dag_class)
-
-    @property
-    def n_invariant_effects(self) -> int:
-        """Number of ordered pairs with a non-zero effect in every member of the BAP's class."""
-        off = ~np.eye(len(self.bap), dtype=bool)
-        return int((self.effects.min_abs[off] > self.effects.zero).sum())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers and strings."""
-        return {
-            "condition": self.number,
-            "name": self.name,
-            "n": self.n,
-            "bap_score": self.bap_score,
-            "dag_score": self.dag_score,
-            "bap_edges": self.bap.n_edges,
-            "bap_bidirected": self.bap.n_bidirected,
-            "dag_edges": self.dag.n_edges,
-            "bap_class": self.bap_class.size,
-            "dag_class": self.n_equivalent_dags,
-            "invariant_effects": self.n_invariant_effects,
-            "seconds": self.seconds,
-            "bap": str(self.bap),
-            "dag": str(self.dag),
-        }
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SachsStudy(Study):
     """The result of :func:`sachs_study`.
 
     Attributes
     ----------
-    rows : tuple of SachsRow
-        The conditions, in the order of the paper.
+    rows : tuple of Row
+        The conditions, in the order of the paper: ``condition`` (its number), ``name``, ``n``; the
+        best graphs ``bap`` and ``dag`` and their scores; ``bap_class`` and ``dag_class``, the
+        numbers of BAPs and DAGs that are equivalent to them; ``invariant_effects``, the number of
+        ordered pairs with an effect in all BAPs of the class; and elapsed and processor time.
+    classes : tuple of dict
+        For each condition, the marks of edges over the classes, by "bap" and "dag".
     seconds : float
         Elapsed time.
     complete : bool
@@ -121,19 +61,15 @@ class SachsStudy(Study):
 
     _stem = "sachs"
 
-    rows: tuple[SachsRow, ...]
+    rows: tuple[Row, ...]
+    classes: tuple[dict[str, ClassSummary], ...]
     seconds: float
     complete: bool
 
-    @property
-    def cpu_seconds(self) -> float:
-        """Processor time of all conditions, on all machines."""
-        return sum(row.cpu_seconds for row in self.rows)
-
-    def row(self, condition: int | str) -> SachsRow:
+    def row(self, condition: int | str) -> Row:
         """Return the results for a condition, by number or name."""
         number = find_condition(condition).number
-        return next(row for row in self.rows if row.number == number)
+        return next(row for row in self.rows if row.condition == number)
 
     def v_structure(self, condition: int | str, a: str, c: str, b: str) -> Row:
         """Compare the v-structure a -> c <- b in BAPs and DAGs.
@@ -154,37 +90,29 @@ class SachsStudy(Study):
             ``identified_in_dag``: whether all equivalent graphs agree.
         """
         row = self.row(condition)
-        dags = [graph for graph in row.dag_class if graph.is_dag()]
-        found = {
-            "bap": [
-                str(edge)
-                for edge in row.bap_class.summary().edges
-                if {edge.a, edge.b} in ({a, c}, {b, c})
-            ],
-            "dag": [_edge_over(dags, end, c) for end in (a, b)],
-        }
-        values: dict[str, Any] = {"condition": row.number, "a": a, "c": c, "b": b}
-        for kind, graph in (("bap", row.bap), ("dag", row.dag)):
+        values: dict[str, Any] = {"condition": row.condition, "a": a, "c": c, "b": b}
+        for kind, summary in self.classes[self.rows.index(row)].items():
+            graph: MixedGraph = row[kind]
             into = {*graph.parents(c), *graph.spouses(c)}
-            present = a in into and b in into and not graph.adjacent(a, b)
-            agree = not any("o" in edge.split(" ")[1] for edge in found[kind])
+            present = {a, b} <= into and not graph.adjacent(a, b)
+            edges = [summary.edge(end, c) for end in (a, b) if graph.adjacent(end, c)]
             values |= {
                 f"in_{kind}": present,
-                f"{kind}_edges": tuple(found[kind]),
-                f"identified_in_{kind}": present and agree,
+                f"{kind}_edges": tuple(map(str, edges)),
+                f"identified_in_{kind}": present and all(edge.invariant for edge in edges),
             }
         return Row(**values)
 
     def named_v_structures(self) -> list[Row]:
         """Return the two examples of the paper, if their conditions were studied."""
-        done = {row.number for row in self.rows}
+        done = {row.condition for row in self.rows}
         return [self.v_structure(*named) for named in NAMED_V_STRUCTURES if named[0] in done]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers."""
         return {
             "complete": self.complete,
-            "cpu_seconds": self.cpu_seconds,
+            "cpu_seconds": sum(row.cpu_seconds for row in self.rows),
             "seconds": self.seconds,
             "rows": self.records(),
             "v_structures": [found.to_dict() for found in self.named_v_structures()],
@@ -196,84 +124,61 @@ class SachsStudy(Study):
 
     def table(self) -> str:
         """Return one line for each condition, and the paper's v-structures, in Markdown."""
-        headings = (
-            "",
-            "condition",
-            "n",
-            "best BAP",
-            "best DAG",
-            "edges of the BAP (bidirected)",
-            "edges of the DAG",
-            "BAPs in its class",
-            "DAGs in its class",
-            "effects in all BAPs of the class",
-        )
         rows = [
-            (
-                row.number,
-                f"`{row.name}`",
-                row.n,
-                f"{row.bap_score:.6f}",
-                f"{row.dag_score:.6f}",
-                f"{row.bap.n_edges} ({row.bap.n_bidirected})",
-                row.dag.n_edges,
-                row.bap_class.size,
-                row.n_equivalent_dags,
-                row.n_invariant_effects,
-            )
+            {
+                "": row.condition,
+                "condition": f"`{row.name}`",
+                "n": row.n,
+                "best BAP": f"{row.bap_score:.6f}",
+                "best DAG": f"{row.dag_score:.6f}",
+                "edges of the BAP (bidirected)": f"{row.bap_edges} ({row.bap_bidirected})",
+                "edges of the DAG": row.dag_edges,
+                "BAPs in its class": row.bap_class,
+                "DAGs in its class": row.dag_class,
+                "effects in all BAPs of the class": row.invariant_effects,
+            }
             for row in self.rows
         ]
-        text = markdown_table(headings, rows)
-        named = self.named_v_structures()
-        if not named:
-            return text
-        columns = "condition", "v-structure", "in all equivalent DAGs", "in all equivalent BAPs"
-        edges = [
-            (
-                v.condition,
-                f"at `{v.c}`, with `{v.a}` and `{v.b}`",
-                f"`{'`, `'.join(v.dag_edges)}`",
-                f"`{'`, `'.join(v.bap_edges)}`",
-            )
-            for v in named
+        named = [
+            {
+                "condition": v.condition,
+                "v-structure": f"at `{v.c}`, with `{v.a}` and `{v.b}`",
+                "in all equivalent DAGs": f"`{'`, `'.join(v.dag_edges)}`",
+                "in all equivalent BAPs": f"`{'`, `'.join(v.bap_edges)}`",
+            }
+            for v in self.named_v_structures()
         ]
-        return f"{text}\n\n{markdown_table(columns, edges)}"
+        return "\n\n".join(
+            markdown_table(list(part[0]), [list(row.values()) for row in part])
+            for part in (rows, named)
+            if part
+        )
 
-    def figure(self, conditions: Sequence[int | str] | None = None) -> Figure:
-        """Draw the best BAP beside the best DAG of each condition, with nodes on a circle.
+    def figures(self) -> dict[str, Figure]:
+        """Return the figures "real", of eight conditions, and "real2", of the others.
 
-        Parameters
-        ----------
-        conditions : sequence of int or str, optional
-            By default all.
+        They show the best BAP beside the best DAG of each condition, with nodes on a circle.
         """
         import matplotlib.pyplot as plt
 
         from bowfree import plot
 
-        rows = list(self.rows) if conditions is None else [self.row(c) for c in conditions]
-        height = (len(rows) + 1) // 2
-        figure, axes = plt.subplots(
-            height, 4, figsize=(13, 3.2 * height), squeeze=False, layout="constrained"
-        )
-        cells = axes.ravel()
-        for ax in cells:
-            ax.set_axis_off()
-        for k, row in enumerate(rows):
-            for ax, kind, graph, score in (
-                (cells[2 * k], "BAP", row.bap, row.bap_score),
-                (cells[2 * k + 1], "DAG", row.dag, row.dag_score),
-            ):
-                plot.graph(graph, layout="circle", ax=ax)
-                ax.set_title(f"{row.number}  {kind}  {score:.3f}", fontsize=9)
-        return figure
-
-    def figures(self) -> dict[str, Figure]:
-        """Return the figures "real", of eight conditions, and "real2", of the others."""
-        parts = {"-real": self.rows[:8], "-real2": self.rows[8:]}
-        return {
-            name: self.figure([row.number for row in rows]) for name, rows in parts.items() if rows
-        }
+        figures = {}
+        for name, rows in (("-real", self.rows[:8]), ("-real2", self.rows[8:])):
+            if not rows:
+                continue
+            height = (len(rows) + 1) // 2
+            figures[name], axes = plt.subplots(
+                height, 4, figsize=(13, 3.2 * height), squeeze=False, layout="constrained"
+            )
+            pairs = [(row, kind) for row in rows for kind in ("bap", "dag")]
+            for ax in axes.ravel():
+                ax.set_axis_off()
+            for ax, (row, kind) in zip(axes.ravel(), pairs, strict=False):
+                plot.graph(row[kind], layout="circle", ax=ax)
+                score = row[f"{kind}_score"]
+                ax.set_title(f"{row.condition}  {kind.upper()}  {score:.3f}", fontsize=9)
+        return figures
 
     def _headline(self) -> str:
         return f"best BAPs and DAGs of {len(self.rows)} conditions"
@@ -330,8 +235,9 @@ def sachs_study(
     tables = [load_sachs(known.number, folder=folder) for known in wanted]
     moments = [DataOptions().read(table).without_rows() for table in tables]
 
-    def gather(rows: list[SachsRow]) -> SachsStudy:
-        return SachsStudy(tuple(rows), budget.seconds, len(rows) == len(wanted))
+    def gather(done: list[tuple[Row, dict[str, ClassSummary]]]) -> SachsStudy:
+        rows, classes = zip(*done, strict=True)
+        return SachsStudy(rows, classes, budget.seconds, len(done) == len(wanted))
 
     study: SachsStudy = simulate(
         partial(_search_condition, search=search),
@@ -348,41 +254,33 @@ def _search_condition(
     budget: Budget,
     *,
     search: dict[str, Any],
-) -> SachsRow:
+) -> tuple[Row, dict[str, ClassSummary]]:
     condition, moments, stream = task
     began, cpu_began = time.perf_counter(), time.thread_time()
+    own: dict[str, Any] = {"rng": stream, **search}
     bap, dag = (
-        greedy_search(
-            moments,
-            graph_class=graph_class,
-            rng=stream,
-            time_limit=budget.seconds_left,
-            **search,
-        )
-        for graph_class in ("bap", "dag")
+        greedy_search(moments, graph_class=kind, time_limit=budget.seconds_left, **own)
+        for kind in ("bap", "dag")
     )
     seconds = time.perf_counter() - began
-    bap_class = equivalence_class(bap.graph, limit=CLASS_LIMIT)
-    return SachsRow(
-        number=condition.number,
+    members, dags = (equivalence_class(found, limit=CLASS_LIMIT) for found in (bap, dag))
+    effects = effect_bounds(members, moments)
+    off = ~np.eye(len(bap.graph), dtype=bool)
+    row = Row(
+        condition=condition.number,
         name=condition.name,
         n=round(moments.n),
-        bap=bap.graph,
-        dag=dag.graph,
         bap_score=bap.score,
         dag_score=dag.score,
-        bap_class=bap_class,
-        dag_class=equivalence_class(dag.graph, limit=CLASS_LIMIT),
-        effects=effect_bounds(bap_class, moments),
+        bap_edges=bap.graph.n_edges,
+        bap_bidirected=bap.graph.n_bidirected,
+        dag_edges=dag.graph.n_edges,
+        bap_class=members.size,
+        dag_class=dags.size,
+        invariant_effects=int((effects.min_abs[off] > effects.zero).sum()),
         seconds=seconds,
         cpu_seconds=time.thread_time() - cpu_began,
+        bap=bap.graph,
+        dag=dag.graph,
     )
-
-
-def _edge_over(graphs: Sequence[MixedGraph], a: str, c: str) -> str:
-    """Return the edge from a to c in all DAGs, with circles if these disagree."""
-    forward = any((a, c) in graph.directed for graph in graphs)
-    backward = any((c, a) in graph.directed for graph in graphs)
-    if forward and backward:
-        return f"{a} o-o {c}"
-    return f"{a} -> {c}" if forward else f"{a} <- {c}" if backward else f"{a}   {c}"
+    return row, {"bap": members.summary(), "dag": dags.summary()}

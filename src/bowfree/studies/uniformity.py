@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import parse
 from bowfree.parallel.budget import random_generator
 from bowfree.parameters import Rng, public
 from bowfree.space.random_graphs import Method, random_bap
@@ -165,17 +166,9 @@ def uniformity_study(n_samples: int = 30_000, *, d: int = 3, rng: Rng = None) ->
 def all_baps(d: int) -> list[MixedGraph]:
     """Return all BAPs on the nodes ``x1 ... xd``."""
     names = [f"x{i + 1}" for i in range(d)]
-    graphs = []
-    pairs = list(combinations(names, 2))
-    for marks in product(("", "->", "<-", "<->"), repeat=len(pairs)):
-        edges = list(zip(pairs, marks, strict=True))
-        graph = MixedGraph(
-            names,
-            directed=[
-                pair if mark == "->" else pair[::-1] for pair, mark in edges if mark in ("->", "<-")
-            ],
-            bidirected=[pair for pair, mark in edges if mark == "<->"],
-        )
-        if graph.is_acyclic():
-            graphs.append(graph)
-    return graphs
+    edges = [
+        ("", *(f"{a} {mark} {b}, " for mark in ("->", "<-", "<->")))
+        for a, b in combinations(names, 2)
+    ]
+    graphs = [parse(f"{''.join(chosen)}\nnodes: {', '.join(names)}") for chosen in product(*edges)]
+    return [graph for graph in graphs if graph.is_acyclic()]
