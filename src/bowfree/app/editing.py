@@ -164,7 +164,8 @@ class Drawing:
     def _checked(self, **changes: object) -> Drawing:
         """Return the changed drawing if its knowledge permits its graph."""
         drawing = replace(self, **changes)  # type: ignore[arg-type]
-        if not drawing.knowledge.permits(drawing.graph):
+        known = drawing.knowledge
+        if known != Knowledge() and not known.permits(drawing.graph):
             raise _contradiction(drawing)
         return drawing
 

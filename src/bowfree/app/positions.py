@@ -61,14 +61,13 @@ class Positions:
         self._broadcast = broadcast
         self._edges: list[Edge] = []
         self._suggested: list[Edge] = []
-        self._curves: dict[Edge, Curve] = {}  # of the edges when they were drawn last
+        # The arrangement when the edges were drawn last, their curves, and views with labels.
+        self._drawn: tuple[Arrangement, dict[Edge, Curve], dict[Edge, Any]] = (current, {}, {})
 
     def draw(self, edges: Sequence[Edge], forbidden: Sequence[Edge]) -> dict[str, Any]:
         """Return the curves of the current edges and of forbidden ones, by ``"a,mark,b"``."""
         self._edges = [*edges, *dict.fromkeys((a, "--", b) for a, _, b in forbidden)]
-        curves = self._route(self._edges)
-        self._curves = {curve.edge: curve for curve in curves}
-        return self._view(curves)
+        return self._draw_current()
 
     def draw_others(self, edges: Sequence[Edge]) -> dict[str, Any]:
         """Return the curves of edges of another graph; those of the current graph are the same."""
@@ -79,8 +78,19 @@ class Positions:
         self._suggested = list(edges)
         return self.draw_others(edges)
 
+    def _draw_current(self) -> dict[str, Any]:
+        curves = self._route(self._edges)
+        view = self._view(curves)
+        edges = [curve.edge for curve in curves]
+        by_edge = dict(zip(edges, view.values(), strict=True))
+        self._drawn = self.current, dict(zip(edges, curves, strict=True)), by_edge
+        return view
+
     def _route(self, edges: Sequence[Edge]) -> list[Curve]:
-        return route_edges(self._names, edges, self._layout, self._curves)
+        before, curves, _ = self._drawn
+        pairs = zip(self.current.centers, before.centers, strict=True)
+        moved = [v for v, (now, old) in enumerate(pairs) if now != old]
+        return route_edges(self._names, edges, self._layout, curves, moved)
 
     @property
     def _layout(self) -> Layout:
@@ -88,6 +98,7 @@ class Positions:
 
     def _view(self, curves: list[Curve]) -> dict[str, Any]:
         index = {name: k for k, name in enumerate(self._names)}
+        _, old, views = self._drawn
         found: dict[str, Any] = {
             f"{index[a]},{mark},{index[b]}": {
                 "points": np.round(curve.points, 1).tolist(),
@@ -98,7 +109,13 @@ class Positions:
         }
         for name, (size, most) in _LABELS.items():
             if len(curves) <= most:
-                spots = place_labels(curves, self._layout, np.tile(size, (len(curves), 1)))
+                # Labels move with their curves.
+                kept = {
+                    curve.edge: np.array(views[curve.edge][name])
+                    for curve in curves
+                    if old.get(curve.edge) is curve and name in views[curve.edge]
+                }
+                spots = place_labels(curves, self._layout, np.tile(size, (len(curves), 1)), kept)
                 for view, spot in zip(found.values(), np.round(spots, 1).tolist(), strict=True):
                     view[name] = spot
         return found
@@ -120,7 +137,7 @@ class Positions:
             "moves": self.moves,
             "centers": [list(center) for center in self.current.centers],
             "bands": [list(band) for band in self.current.bands],
-            "curves": self.draw_others(self._suggested) | self._view(self._route(self._edges)),
+            "curves": self.draw_others(self._suggested) | self._draw_current(),
         }
 
 

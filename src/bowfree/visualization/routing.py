@@ -16,10 +16,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial import cKDTree
 
 from bowfree.visualization.layout import Layout
 
@@ -45,7 +47,7 @@ _TRIES = 2500  # bends to try in one drawing
 _MANY = 100  # edges; beyond, heads are ignored and no edge is routed twice
 _ALONG = np.linspace(0.02, 0.98, 65)  # where a curve is compared with boxes and heads
 _HALFWAY = np.array([0.35, 0.5, 0.65])  # and with other curves
-_NEIGHBORHOOD = 160.0  # pixels around the ends of an edge in which a detour is looked for first
+_HOP = 250.0  # pixels: the largest distance of neighbors in a network of corners
 _RINGS = (7.0, 13.0, 19.0)  # distances of the corners of detours from a box
 _SIGNS = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]])
 _CORNER_COST = 25.0  # pixels: edges should not share corners, and turn seldom
@@ -84,32 +86,51 @@ class _Route:
     cost: float
 
 
-def edge_curves(
-    graph: MixedGraph, layout: Layout, kept: Mapping[Edge, Curve] | None = None
-) -> list[Curve]:
-    """Return a curve for each edge, around the boxes of a layout.
-
-    `kept` has curves of an earlier drawing; those that still fit are used again.
-    """
-    return route_edges(graph.nodes, graph.edges, layout, kept or {})
+def edge_curves(graph: MixedGraph, layout: Layout) -> list[Curve]:
+    """Return a curve for each edge, around the boxes of a layout."""
+    return route_edges(graph.nodes, graph.edges, layout, {})
 
 
 def route_edges(
-    nodes: Sequence[str], edges: Sequence[Edge], layout: Layout, kept: Mapping[Edge, Curve]
+    nodes: Sequence[str],
+    edges: Sequence[Edge],
+    layout: Layout,
+    kept: Mapping[Edge, Curve],
+    moved: Sequence[int] = (),
 ) -> list[Curve]:
-    """Return a curve for each of these edges; see :func:`edge_curves`."""
+    """Return a curve for each of these edges.
+
+    `kept` has curves of an earlier drawing. They are used again unless one of the boxes that were
+    `moved` since is an end of them or stands in their way.
+    """
+    index = {name: v for v, name in enumerate(nodes)}
+    ends = [(index[a], index[b]) for a, _, b in edges]
+    old = [kept.get(edge) for edge in edges]
+    if moved:
+        old = [
+            None if curve is None or _is_disturbed(curve, layout, pair, moved) else curve
+            for curve, pair in zip(old, ends, strict=True)
+        ]
+    if None not in old:
+        return [curve for curve in old if curve is not None]
     directed = {(a, b) for a, mark, b in edges if mark == "->"}
     # The more edges, the fewer bends are tried: a notebook must not wait.
     tries = max(1, _TRIES // max(1, len(edges)))
     crowded = len(edges) > _MANY
-    index = {name: v for v, name in enumerate(nodes)}
-    ends = [(index[a], index[b]) for a, _, b in edges]
     edges_at: list[list[int]] = [[] for _ in nodes]
     for edge, pair in enumerate(ends):
         for v in pair:
             edges_at[v].append(edge)
     routes: dict[int, _Route] = {}
     corners: list[Floats] = []  # of detours
+
+    def known_route(points: Floats, bend: float, edge: int) -> _Route:
+        # In a crowded drawing, only the points are used.
+        line = heads = np.zeros((0, 2))
+        if not crowded:
+            samples = points_on(points, _ALONG)
+            line, heads = _visible(samples, layout, *ends[edge], edges[edge][1])
+        return _Route(points, bend, line, heads, 0.0)
 
     def route(edge: int) -> _Route:
         a, mark, b = edges[edge]
@@ -127,30 +148,31 @@ def route_edges(
         if _meets_box(found.points, layout, *ends[edge], _GAP):
             around = _detour(layout, *ends[edge], corners)
             if around is not None:
-                line, heads = _visible(points_on(around, _ALONG), layout, *ends[edge], mark)
-                return _Route(around, found.bend, line, heads, 0.0)
+                return known_route(around, found.bend, edge)
         return found
 
-    fixed = set()
-    for edge, name in enumerate(edges):
-        curve = kept.get(name)
-        if curve is not None and _still_fits(curve, layout, *ends[edge]):
-            line, heads = _visible(points_on(curve.points, _ALONG), layout, *ends[edge], name[1])
-            routes[edge] = _Route(curve.points, curve.bend, line, heads, 0.0)
-            fixed.add(edge)
-    for edge in range(len(edges)):
-        if edge not in fixed:
+    for edge, curve in enumerate(old):
+        if curve is not None:
+            routes[edge] = known_route(curve.points, curve.bend, edge)
+    for edge, curve in enumerate(old):
+        if curve is None:
             routes[edge] = route(edge)
     for edge in range(len(edges)):
         if routes[edge].cost > 0 and not crowded:
             routes[edge] = route(edge)
-    return [Curve(name, routes[k].points, routes[k].bend) for k, name in enumerate(edges)]
+    return [
+        curve or Curve(edges[k], routes[k].points, routes[k].bend) for k, curve in enumerate(old)
+    ]
 
 
-def _still_fits(curve: Curve, layout: Layout, i: int, j: int) -> bool:
-    tips = curve.points[[0, -1]] - layout.centers[[i, j]]
-    at_border = np.abs(_box_distance(tips, layout.sizes[[i, j]]) - _GAP) < 1
-    return bool(at_border.all()) and not _meets_box(curve.points, layout, i, j, _GAP / 2)
+def _is_disturbed(
+    curve: Curve, layout: Layout, ends: tuple[int, int], moved: Sequence[int]
+) -> bool:
+    """Return whether a moved box is an end of a curve, or stands in its way."""
+    if not {*ends}.isdisjoint(moved):
+        return True
+    among = Layout(layout.centers[[*ends, *moved]], layout.sizes[[*ends, *moved]])
+    return _meets_box(curve.points, among, 0, 1, _GAP)
 
 
 def _meets_box(points: Floats, layout: Layout, i: int, j: int, distance: float) -> bool:
@@ -304,49 +326,85 @@ def _clipped(points: Floats, layout: Layout, i: int, j: int) -> Floats:
 # --- detours ---
 
 
+class _Network:
+    """Corners around the boxes of a layout, and which of them see each other over a short distance."""
+
+    def __init__(self, centers: Floats, sizes: Floats) -> None:
+        halves = sizes / 2
+        corners = np.concatenate(
+            [(centers[:, None] + _SIGNS * (halves + r)[:, None]).reshape(-1, 2) for r in _RINGS]
+        )
+        distance = np.abs(corners[:, None] - centers) - halves - _RINGS[0]
+        self.corners: Floats = corners[distance.max(axis=2).min(axis=1) >= -0.5]
+        self._centers, self._halves = centers, halves + _RINGS[0] - 1  # with room for a line
+        self._known: dict[int, tuple[npt.NDArray[np.int64], Floats]] = {}
+
+    def neighbors(self, k: int) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Return the corners that corner k sees, and their distances."""
+        if k not in self._known:
+            here = self.corners[k]
+            distance = np.hypot(*(self.corners - here).T)
+            near = np.flatnonzero(distance < _HOP)
+            around = (np.abs(self._centers - here) < self._halves + _HOP).all(axis=1)
+            boxes = self._centers[around], self._halves[around]
+            near = near[_sees(here, self.corners[near], boxes)]
+            self._known[k] = near, distance[near]
+        return self._known[k]
+
+
+@lru_cache(maxsize=4)
+def _network(centers: bytes, sizes: bytes) -> _Network:
+    """Return the network of a layout, which the workbench uses for many edits."""
+    return _Network(*(np.frombuffer(part).reshape(-1, 2) for part in (centers, sizes)))
+
+
 def _detour(layout: Layout, i: int, j: int, used: list[Floats]) -> Floats | None:
     """Return the points of a curve from i to j around all other boxes; None without a way.
 
-    Corners near those of the boxes are the nodes of a visibility graph, in which the A* algorithm
-    finds the shortest way. `used` has the corners of other detours, which are avoided.
+    The A* algorithm finds the shortest way over the corners of a network. `used` has the corners of
+    other detours, which are avoided.
     """
+    own = np.isin(np.arange(len(layout.sizes)), (i, j))
+    boxes = layout.centers[~own], layout.sizes[~own] / 2 + _RINGS[0] - 1
     start, end = layout.centers[i], layout.centers[j]
-    for margin in (_NEIGHBORHOOD, np.inf):
-        low, high = np.minimum(start, end) - margin, np.maximum(start, end) + margin
-        nearby = ((layout.centers > low) & (layout.centers < high)).all(axis=1)
-        own = np.isin(np.arange(len(nearby)), (i, j))
-        centers, halves = layout.centers[nearby], layout.sizes[nearby] / 2
-        corners = np.concatenate(
-            [
-                (centers[:, None] + _SIGNS * (halves + ring)[:, None]).reshape(-1, 2)
-                for ring in _RINGS
-            ]
-        )
-        offsets = np.abs(corners[:, None] - centers)
-        corners = corners[~(offsets < halves + _RINGS[0] - 0.5).all(axis=2).any(axis=1)]
-        boxes = layout.centers[nearby & ~own], layout.sizes[nearby & ~own] / 2 + _RINGS[0] - 1
-        way = _shortest_way(start, end, corners, boxes, used)
-        if way is not None:
-            used.append(way)
-            return _along(layout, i, j, way)
-    return None
+    network = _network(layout.centers.tobytes(), layout.sizes.tobytes())
+    way = _shortest_way(start, end, network, boxes, used)
+    if way is None:
+        return None
+    # Hops are short: leave out the corners between two that see each other.
+    points, kept = np.array([start, *way, end]), [0]
+    while kept[-1] < len(points) - 1:
+        here, further = points[kept[-1]], points[kept[-1] + 1 :]
+        kept.append(kept[-1] + 1 + int(np.flatnonzero(_sees(here, further, boxes))[-1]))
+    way = points[kept[1:-1]] if len(kept) > 2 else (points[:1] + points[-1:]) / 2
+    used.append(way)
+    return _along(layout, i, j, way)
 
 
 def _shortest_way(
-    start: Floats, end: Floats, corners: Floats, boxes: tuple[Floats, Floats], used: list[Floats]
+    start: Floats,
+    end: Floats,
+    network: _Network,
+    boxes: tuple[Floats, Floats],
+    used: list[Floats],
 ) -> Floats | None:
     """Return the corners of the shortest way around boxes, which are given by center and half."""
-    taken = np.vstack([np.zeros((0, 2)), *used])
-    shared = (np.abs(corners[:, None] - taken) < _RINGS[0] / 2).all(axis=2).sum(axis=1)
+    corners = network.corners
+    taken = cKDTree(np.vstack([np.zeros((0, 2)), *used]))
+    shared = taken.query_ball_point(corners, _RINGS[0] / 2, p=np.inf, return_length=True)
     price = _CORNER_COST * (1 + 3 * shared)
-    sees_end = _sees(end, corners, boxes)
-    to_end = np.hypot(*(corners - end).T)
-    first = _sees(start, corners, boxes)
-    cost = np.where(first, np.hypot(*(corners - start).T) + price, np.inf)
+    to_start, to_end = (np.hypot(*(corners - point).T) for point in (start, end))
+    sees_end = np.zeros(len(corners), dtype=bool)
+    last = np.flatnonzero(to_end < _HOP)
+    sees_end[last] = _sees(end, corners[last], boxes)
+    near = np.flatnonzero(to_start < _HOP)
+    near = near[_sees(start, corners[near], boxes)]
+    cost = np.full(len(corners), np.inf)
+    cost[near] = to_start[near] + price[near]
     before = np.full(len(corners), -1)
-    done = np.zeros(len(corners), dtype=bool)
-    queue = [(cost[k] + to_end[k], k) for k in np.flatnonzero(first).tolist()]
+    queue = [(cost[k] + to_end[k], k) for k in near.tolist()]
     heapq.heapify(queue)
+    done = np.zeros(len(corners), dtype=bool)
     while queue:
         _, k = heapq.heappop(queue)
         if done[k]:
@@ -357,11 +415,11 @@ def _shortest_way(
             while before[way[-1]] >= 0:
                 way.append(int(before[way[-1]]))
             return corners[way[::-1]]
-        length = cost[k] + np.hypot(*(corners - corners[k]).T) + price
-        better = np.flatnonzero(~done & (length < cost))
-        better = better[_sees(corners[k], corners[better], boxes)]
-        cost[better], before[better] = length[better], k
-        for n in better.tolist():
+        near, distance = network.neighbors(k)
+        length = cost[k] + distance + price[near]
+        better = length < cost[near]
+        cost[near[better]], before[near[better]] = length[better], k
+        for n in near[better].tolist():
             heapq.heappush(queue, (cost[n] + to_end[n], n))
     return None
 
@@ -400,10 +458,16 @@ def _along(layout: Layout, i: int, j: int, way: Floats) -> Floats:
 # --- labels ---
 
 
-def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floats:
+def place_labels(
+    curves: Sequence[Curve],
+    layout: Layout,
+    sizes: Floats,
+    kept: Mapping[Edge, Floats] | None = None,
+) -> Floats:
     """Return the center of one label per curve.
 
-    `sizes`, of shape (m, 2), are width and height of the labels.
+    `sizes`, of shape (m, 2), are width and height of the labels. `kept` has centers of an earlier
+    drawing; those that hide no new edge and no box are used again.
     """
     sizes = np.asarray(sizes, dtype=np.float64).reshape(-1, 2)
     lines = [points_on(curve.points, np.linspace(0, 1, 41)) for curve in curves]
@@ -412,8 +476,21 @@ def place_labels(curves: Sequence[Curve], layout: Layout, sizes: Floats) -> Floa
     owner = np.repeat(np.arange(len(lines)), 41)
     heads = _points_on_heads(curves)
     centers = np.zeros((len(curves), 2))
+    old = [(kept or {}).get(curve.edge) for curve in curves]
+    new_curves = [curve for curve, spot in zip(curves, old, strict=True) if spot is None]
+    is_new = np.array([spot is None for spot in old], dtype=bool)
+    new_points = np.vstack([on_lines[is_new[owner]], _points_on_heads(new_curves)])
     placed: list[int] = []
+    for e, spot in enumerate(old):
+        if spot is None:
+            continue
+        hidden = _points_under(spot[None], sizes[e], new_points)
+        if not hidden and not _overlap(spot[None], sizes[e], layout.centers, layout.sizes):
+            centers[e] = spot
+            placed.append(e)
     for e in np.argsort(lengths, kind="stable").tolist():
+        if e in placed:
+            continue
         spots, cost = _candidates(curves[e])
         cost += _OVERLAP * _overlap(spots, sizes[e], layout.centers, layout.sizes)
         cost += _OVERLAP * _overlap(spots, sizes[e], centers[placed], sizes[placed])
