@@ -7,7 +7,6 @@ import time
 import pytest
 
 import bowfree as bf
-from bowfree.equivalence.skeleton_atlas import count_baps
 from reference_cases import load
 
 REFERENCE = load("equivalence.json")
@@ -65,8 +64,3 @@ def test_five_nodes():
     assert (
         bf.equivalence.atlas(5, rng=1, n_jobs=1) == atlas
     )  # whatever the seed and the number of threads
-
-
-def test_counts_by_recurrence():
-    for d, expected in REFERENCE["n_baps_by_recurrence"].items():
-        assert count_baps(int(d)) == expected

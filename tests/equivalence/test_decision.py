@@ -376,8 +376,7 @@ CYCLE, BOW, GOOD = bf.parse("x -> y -> z -> x"), bf.parse("x -> y <-> x, z"), bf
         (lambda: bf.constraint_tests(GOOD, cov=np.eye(3), n=3), "too few"),
         (lambda: bf.empirical_class(GOOD, cov=np.eye(3), n=9, epsilon=-1e-3), "epsilon = -0.001"),
         (lambda: bf.empirical_class(BOW, cov=np.eye(3), n=9), "bow at"),
-        (lambda: bf.equivalence.atlas(6), "577,696,816 BAPs on 6 labeled nodes"),
-        (lambda: bf.equivalence.atlas(60), r"about 10\^\d+ BAPs"),
+        (lambda: bf.equivalence.atlas(6), "d is at most 5"),
     ],
 )
 def test_bad_input(call, message):

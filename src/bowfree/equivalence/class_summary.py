@@ -20,6 +20,8 @@ from bowfree.results.rows import data_frame
 from bowfree.results.serialization import ToDict
 
 End = Literal["head", "tail", "circle"]
+_COUNTS = ("n_forward", "n_backward", "n_bidirected")
+_COLUMNS = ("a", "b", *_COUNTS, "end_at_a", "end_at_b")
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,12 +99,7 @@ class ClassSummary(TextDisplay):
     names: tuple[str, ...]
 
     def edge(self, a: str, b: str) -> EdgeSummary:
-        """Return the summary of the edge between two nodes, with `a` as its first end.
-
-        Raises
-        ------
-        GraphError
-            A name that is unknown, or nodes that are not adjacent.
+        """Return the summary of the edge between two adjacent nodes, with `a` as its first end.
 
         Examples
         --------
@@ -120,49 +117,22 @@ class ClassSummary(TextDisplay):
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each edge of the skeleton.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns a, b; n_forward, n_backward, n_bidirected (numbers of members with a -> b,
-            a <- b, a <-> b, as floats if they exceed 64 bits); end_at_a, end_at_b.
+        Its columns are a, b; n_forward, n_backward, n_bidirected (numbers of members with a -> b,
+        a <- b, a <-> b, as floats if they exceed 64 bits); end_at_a, end_at_b.
         """
-        number = float if self.n_members > np.iinfo(np.int64).max else int
-        counts = ("n_forward", "n_backward", "n_bidirected")
-        return data_frame(
-            {
-                **{name: [getattr(e, name) for e in self.edges] for name in ("a", "b")},
-                **{name: [number(getattr(e, name)) for e in self.edges] for name in counts},
-                **{
-                    name: [getattr(e, name) for e in self.edges]
-                    for name in ("end_at_a", "end_at_b")
-                },
-            },
-            backend,
-        )
+        columns = {name: [getattr(e, name) for e in self.edges] for name in _COLUMNS}
+        if self.n_members > np.iinfo(np.int64).max:
+            columns |= {name: list(map(float, columns[name])) for name in _COUNTS}
+        return data_frame(columns, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, ready for ``json.dumps``."""
-        return {
-            "n_members": self.n_members,
-            "complete": self.complete,
-            "edges": [
-                {
-                    "a": e.a,
-                    "b": e.b,
-                    "->": e.n_forward,
-                    "<-": e.n_backward,
-                    "<->": e.n_bidirected,
-                    "end_at_a": e.end_at_a,
-                    "end_at_b": e.end_at_b,
-                }
-                for e in self.edges
-            ],
-        }
+        keys = ("a", "b", "->", "<-", "<->", "end_at_a", "end_at_b")
+        edges = [
+            {key: getattr(e, name) for key, name in zip(keys, _COLUMNS, strict=True)}
+            for e in self.edges
+        ]
+        return {"n_members": self.n_members, "complete": self.complete, "edges": edges}
 
     def _headline(self) -> str:
         return f"{member_count(self.n_members, self.complete)}, {count(len(self.edges), 'edge')}"
@@ -170,11 +140,7 @@ class ClassSummary(TextDisplay):
     def _sections(self) -> Iterator[str | Table]:
         yield member_count(self.n_members, self.complete)
         rows = [
-            (
-                f"{quote(e.a)}, {quote(e.b)}",
-                *map(str, (e.n_forward, e.n_backward, e.n_bidirected)),
-                str(e),
-            )
+            (f"{quote(e.a)}, {quote(e.b)}", *(str(getattr(e, n)) for n in _COUNTS), str(e))
             for e in self.edges
         ]
         headings = ("edge", "a -> b", "a <- b", "a <-> b", "same in all equivalent graphs")

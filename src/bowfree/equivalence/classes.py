@@ -10,12 +10,11 @@ by one of three methods:
 - ``"colliders"``: those with the same collider triples (Theorem "sufficient"), possibly few of the
   class, without any search (``cpp/equivalence/colliders.hpp``).
 
-:func:`empirical_class` lists the graphs that the data do not distinguish. It starts from the graphs
-with the same skeleton and collider triples, which are equivalent by the theorem, and repeatedly
-changes single edges, keeping graphs whose score is within epsilon of the original. Scores must have
-converged: an error larger than epsilon loses members or adds other graphs. With a tiny epsilon and a
-population covariance matrix the result approximates the exact class; a larger epsilon includes
-neighboring classes, which makes bounds on effects conservative (section 4.1).
+:func:`empirical_class` lists the graphs that the data do not distinguish: from the graphs with the
+same collider triples it repeatedly changes single edges, and keeps graphs whose score is within
+epsilon of the original. With a tiny epsilon and a population covariance matrix the result
+approximates the exact class; a larger epsilon includes neighboring classes, which makes bounds on
+effects conservative (section 4.1).
 """
 
 from __future__ import annotations
@@ -30,33 +29,14 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.options import DataOptions
-from bowfree.equivalence.class_members import (
-    EquivalenceClass,
-    Factor,
-    single_factor,
-    to_factors,
-)
+from bowfree.equivalence.class_members import EquivalenceClass, Factor, single_factor
 from bowfree.equivalence.decision import algebra_seed
-from bowfree.equivalence.targets import (
-    Targets,
-    TargetSets,
-    read_targets,
-    targets_of,
-)
+from bowfree.equivalence.targets import Targets, TargetSets, read_targets, targets_of
 from bowfree.errors import BowfreeError, DataError
-from bowfree.graph.mixed_graph import GraphLike, MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.model.context import Context, context_of
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.parameters import (
-    Correlation,
-    Kind,
-    Means,
-    Method,
-    Missing,
-    Penalty,
-    Rng,
-    public,
-)
+from bowfree.parameters import Correlation, Kind, Means, Method, Missing, Penalty, Rng, public
 from bowfree.validation import check_choice, check_count, check_nonnegative
 
 ClassMethod = Literal["exact", "edge-changes", "colliders"]
@@ -144,40 +124,22 @@ def equivalence_class(
     edge  a -> b  a <- b  a <-> b  same in all equivalent graphs
     x, y       1       0        1  x o-> y
     y, z       2       0        0  y -> z
-
-    References
-    ----------
-    Section 2.4 of the paper, Theorem "sufficient" for ``"colliders"``.
     """
-    context = context_of(graph)
-    g = context.graph
+    g = graph_of(graph)
     g.check_bap()
     check_choice("method", method, get_args(ClassMethod))
-    conditions = (
-        targets_of(context.moments, g.nodes)
-        if targets is None
-        else read_targets(targets, kind, g.nodes)
-    )
-    if conditions.any and method != "exact":
-        raise BowfreeError(f"method = {method!r}: targets require method='exact'")
-    conditions.check_identified_skeleton("a class")
-    limit = None if limit is None else check_count("limit", limit, 1)
+    conditions = None if targets is None else read_targets(targets, kind, g.nodes)
     budget = Budget(time_limit=time_limit, progress=progress)
-    factors, complete = None, True
-    if method != "colliders":
-        found = _core.class_factors(
-            *g._bits(),
-            method == "exact",
-            algebra_seed(rng),
-            limit or stored_members(g),
-            budget.time_limit,
-            conditions.core,
-            _progress(budget),
-        )
-        factors, complete = to_factors(found), all(done for _, _, done in found)
-    made = _class(context, method, complete, factors, conditions)
-    made = made if limit is None else made._first(limit)
-    return made if context.space is None else made.permitted_by(context.space)
+    return class_by_components(
+        graph,
+        stored_members(g) if limit is None else check_count("limit", limit, 1),
+        budget.time_limit,
+        conditions=conditions,
+        method=method,
+        first=limit,
+        seed=algebra_seed(rng),
+        progress=_progress(budget),
+    )
 
 
 def class_by_components(
@@ -186,31 +148,30 @@ def class_by_components(
     time_limit: float | None = None,
     *,
     conditions: Targets | None = None,
+    method: ClassMethod = "exact",
+    first: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
 ) -> EquivalenceClass:
-    """Return the exact class with at most `limit` members of each component of the skeleton.
+    """Return the class with at most `limit` members of each component of the skeleton.
 
-    :func:`equivalence_class` limits their product instead. By default the conditions are those of
-    the data of the result.
+    `first` limits their product. By default the conditions are those of the data of the result.
     """
     context = context_of(graph)
     g = context.graph
     conditions = conditions or targets_of(context.moments, g.nodes)
+    if conditions.any and method != "exact":
+        raise BowfreeError(f"method = {method!r}: targets require method='exact'")
     conditions.check_identified_skeleton("a class")
-    found = _core.class_factors(*g._bits(), True, 0, limit, time_limit, conditions.core)
-    complete = all(done for _, _, done in found)
-    made = _class(context, "exact", complete, to_factors(found), conditions)
-    return made if context.space is None else made.permitted_by(context.space)
-
-
-def _class(
-    context: Context,
-    method: str,
-    complete: bool,
-    factors: tuple[Factor, ...] | None,
-    conditions: Targets,
-) -> EquivalenceClass:
-    return EquivalenceClass(
-        context.graph,
+    factors, complete = None, True
+    if method != "colliders":
+        found = _core.class_factors(
+            *g._bits(), method == "exact", seed, limit, time_limit, conditions.core, progress
+        )
+        factors = tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
+        complete = all(done for _, _, done in found)
+    made = EquivalenceClass(
+        g,
         method,
         complete,
         factors,
@@ -218,6 +179,8 @@ def _class(
         kind=conditions.kind,
         source=context,
     )
+    made = made if first is None else made._first(first)
+    return made if context.space is None else made.permitted_by(context.space)
 
 
 def stored_members(graph: MixedGraph) -> int:
@@ -292,11 +255,6 @@ def empirical_class(
         "newton" compares maxima of the likelihood. ``method="ricf", max_iter=10`` is the paper's
         program, which misses members whose scores have not converged.
 
-    Returns
-    -------
-    EmpiricalClass
-        Its first member is the graph.
-
     Raises
     ------
     DataError
@@ -314,10 +272,6 @@ def empirical_class(
     (5, True)
     >>> len(bf.empirical_class(bf.parse("x -> y -> z"), cov=S, n=1000, epsilon=0.5))
     9
-
-    References
-    ----------
-    Section 3.3 of the paper.
     """
     epsilon = check_nonnegative("epsilon", epsilon)
     limit = None if limit is None else check_count("limit", limit, 1)

@@ -199,15 +199,6 @@ def compare(
         Weight of ``log n`` for each node and edge in the score; by default that of each result, or
         1, the paper's.
 
-    Returns
-    -------
-    Comparison
-
-    Warns
-    -----
-    FitWarning
-        When the fit of a graph is not certified.
-
     References
     ----------
     Q. H. Vuong, Likelihood ratio tests for model selection and non-nested hypotheses, Econometrica

@@ -65,27 +65,14 @@ def equivalent(
         Source of the random parameters. The answer depends on it with a probability of about
         d^6 / 10^36.
 
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    GraphError
-        When the graphs have different nodes, or one of them has a directed cycle or a bow.
-
     Examples
     --------
-    The direction of x -> y in x -> y -> z is not identified, but a collider is:
+    The direction of x -> y in x -> y -> z is not identified. An experiment on y identifies it,
+    because x is then independent of y:
 
     >>> import bowfree as bf
     >>> bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x <- y -> z"))
     True
-    >>> bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x -> y <- z"))
-    False
-
-    An experiment on y identifies it, because x is then independent of y:
-
     >>> targets = [(), ("y",)]
     >>> bf.equivalent(bf.parse("x -> y -> z"), bf.parse("x <- y -> z"), targets=targets)
     False
@@ -95,11 +82,7 @@ def equivalent(
     Section 2.4 of the paper; T. van Ommen, Efficiently deciding algebraic equivalence of bow-free
     acyclic path diagrams, UAI 2024.
     """
-    g, h = graph_of(graph), graph_of(other)
-    conditions = _conditions(targets, kind, g)
-    if conditions is not None:
-        return decide_under(conditions, g, h, rng, equivalence=True)[0]
-    return decide(g, h, rng, equivalence=True)[0] == 1
+    return _decide(graph, other, targets, kind, rng, equivalence=True)
 
 
 @public
@@ -122,10 +105,6 @@ def is_submodel(
     targets, kind, rng
         As for :func:`equivalent`.
 
-    Returns
-    -------
-    bool
-
     Examples
     --------
     >>> import bowfree as bf
@@ -137,23 +116,15 @@ def is_submodel(
 
     >>> bf.is_submodel(bf.parse("x, y, z -> x -> y, x <-> y"), bf.parse("x -> y -> z <- x"))
     True
-
-    References
-    ----------
-    Section 2.4 of the paper; van Ommen (2024).
     """
-    g, h = graph_of(graph), graph_of(other)
-    conditions = _conditions(targets, kind, g)
-    if conditions is not None:
-        return decide_under(conditions, g, h, rng, equivalence=False)[0]
-    return decide(g, h, rng, equivalence=False)[0] == 1
+    return _decide(graph, other, targets, kind, rng, equivalence=False)
 
 
 @public
 def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
     """Return whether two BAPs have the same skeleton and v-structures.
 
-    This is necessary for equivalence.
+    This is necessary for equivalence (corollary "necessary" of section 2.4).
 
     Examples
     --------
@@ -164,10 +135,6 @@ def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
     >>> b = a.replace("x1 <-> x4", "x1 -> x4")
     >>> bf.equivalence.same_skeleton_and_v_structures(a, b), bf.equivalent(a, b)
     (True, False)
-
-    References
-    ----------
-    Corollary "necessary" of section 2.4.
     """
     g, h = aligned_baps(graph, other)
     return adjacency(g) == adjacency(h) and g.v_structures() == h.v_structures()
@@ -177,7 +144,7 @@ def same_skeleton_and_v_structures(graph: GraphLike, other: GraphLike) -> bool:
 def same_skeleton_and_colliders(graph: GraphLike, other: GraphLike) -> bool:
     """Return whether two BAPs have the same skeleton and collider triples.
 
-    This is sufficient for equivalence.
+    This is sufficient for equivalence (theorem "sufficient" of section 2.4).
 
     Examples
     --------
@@ -187,10 +154,6 @@ def same_skeleton_and_colliders(graph: GraphLike, other: GraphLike) -> bool:
     >>> g, h = bf.parse("x -> y -> z <- x"), bf.parse("x <-> y <-> z <-> x")
     >>> bf.equivalence.same_skeleton_and_colliders(g, h), bf.equivalent(g, h)
     (False, True)
-
-    References
-    ----------
-    Theorem "sufficient" of section 2.4.
     """
     g, h = aligned_baps(graph, other)
     return adjacency(g) == adjacency(h) and g.collider_triples() == h.collider_triples()
@@ -261,10 +224,6 @@ def markov_equivalent(graph: GraphLike, other: GraphLike) -> bool:
     graph, other : MixedGraph, or results that have one
         Acyclic graphs on the same nodes; bows are allowed.
 
-    Returns
-    -------
-    bool
-
     Notes
     -----
     Some set that contains k separates nodes a and b if and only if the ancestors of a, b and k do.
@@ -282,10 +241,6 @@ def markov_equivalent(graph: GraphLike, other: GraphLike) -> bool:
     >>> c = a.add("x2 <-> x3")
     >>> bf.equivalence.markov_equivalent(a, c), bf.equivalent(a, c)
     (True, False)
-
-    References
-    ----------
-    Section 2.4 of the paper, Lemma "m-sep".
     """
     g, h = graph_of(graph), graph_of(other)
     g.check_acyclic()
@@ -302,7 +257,7 @@ def separation_difference(
     for a, b in combinations(g.nodes, 2):
         in_g = _separable(g, a, b)
         if in_g != _separable(h, a, b):
-            return _witness(g, h, a, b, in_g=in_g)
+            return _witness(g if in_g else h, a, b, (), in_g)
         if in_g:
             apart.append((a, b))
         else:
@@ -316,17 +271,16 @@ def separation_difference(
         for k in sorted(near[a] | near[b], key=g._node):
             in_g = _separable(g, a, b, k)
             if in_g != _separable(h, a, b, k):
-                return _witness(g, h, a, b, k, in_g=in_g)
+                return _witness(g if in_g else h, a, b, (k,), in_g)
     return None
 
 
 def _witness(
-    g: MixedGraph, h: MixedGraph, a: str, b: str, *including: str, in_g: bool
+    graph: MixedGraph, a: str, b: str, including: tuple[str, ...], first: bool
 ) -> tuple[str, str, tuple[str, ...], bool]:
-    """Return an m-separation of one of the graphs."""
-    given = minimal_separator(g if in_g else h, a, b, including=including)
+    given = minimal_separator(graph, a, b, including=including)
     assert given is not None
-    return a, b, given, in_g
+    return a, b, given, first
 
 
 def _separable(graph: MixedGraph, a: str, b: str, *including: str) -> bool:
@@ -339,12 +293,21 @@ def _separable(graph: MixedGraph, a: str, b: str, *including: str) -> bool:
 # --- calls of the core ---
 
 
-def _conditions(targets: TargetSets | None, kind: Any, graph: MixedGraph) -> Targets | None:
-    """Return the conditions if there are targets; otherwise None, quickly."""
-    if targets is None and isinstance(kind, str) and kind == "perfect":
-        return None
-    conditions = read_targets(targets, kind, graph.nodes)
-    return conditions if conditions.any else None
+def _decide(
+    graph: GraphLike,
+    other: GraphLike,
+    targets: TargetSets | None,
+    kind: Any,
+    rng: Rng,
+    *,
+    equivalence: bool,
+) -> bool:
+    g, h = graph_of(graph), graph_of(other)
+    if targets is not None or not isinstance(kind, str) or kind != "perfect":
+        conditions = read_targets(targets, kind, g.nodes)
+        if conditions.any:
+            return decide_under(conditions, g, h, rng, equivalence=equivalence)[0]
+    return decide(g, h, rng, equivalence=equivalence)[0] == 1
 
 
 def decide_under(
@@ -381,10 +344,7 @@ def _words(graph: MixedGraph) -> tuple[Sequence[int], Sequence[int]]:
 
 
 def algebra_seed(rng: Rng) -> int:
-    """Return the seed of the random parameters of an exact test.
-
-    None is one fixed seed, because drawing a fresh one would take longer than the test.
-    """
+    """Return the seed of an exact test: a fixed one by default, because a fresh one takes longer."""
     if rng is None:
         return 0
     return rng % 2**64 if isinstance(rng, int) else Budget(rng).seed()

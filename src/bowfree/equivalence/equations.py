@@ -113,16 +113,13 @@ def _error_name(graph: MixedGraph, v: str) -> str:
 
 
 def error_rows(graph: MixedGraph, S: npt.NDArray[Any], nodes: set[str]) -> npt.NDArray[Any]:
-    """Return the rows of I - B that belong to S, for ancestors of some nodes; other rows are zero.
-
-    Row v is the combination of v and its parents that is uncorrelated with the errors of the
-    parents, as in the exact test (``cpp/equivalence/decision.cpp``).
-    """
+    """Return the rows of I - B that belong to S, for ancestors of some nodes; others are zero."""
     needed = graph.ancestors(nodes)
     A = np.zeros_like(S)
     for name in graph.topological_order():
         if name not in needed:
             continue
+        # The combination of v and its parents that is uncorrelated with the errors of the parents.
         v = graph._node(name)
         P = sorted(graph._node(p) for p in graph.parents(name))
         A[v, v] = 1.0
@@ -134,17 +131,12 @@ def error_rows(graph: MixedGraph, S: npt.NDArray[Any], nodes: set[str]) -> npt.N
 
 @public
 def constraints(graph: GraphLike) -> tuple[Constraint, ...]:
-    """List the equations that a BAP imposes on the covariance matrix.
+    """List the equations that a BAP imposes on the covariance matrix, one per non-adjacent pair.
 
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
         A BAP.
-
-    Returns
-    -------
-    tuple of Constraint
-        One per non-adjacent pair, in node order.
 
     Examples
     --------
@@ -155,11 +147,6 @@ def constraints(graph: GraphLike) -> tuple[Constraint, ...]:
     ...     print(equation)
     corr(x1, x3 | x2) = 0
     cov(x1, x4 - B[x4, x3] x3) = 0 (Verma type: no m-separation)
-
-    References
-    ----------
-    Section 2.4 of the paper; T. Verma and J. Pearl, Equivalence and synthesis of causal models,
-    UAI 1990.
     """
     g = graph_of(graph)
     g.check_bap()
@@ -276,11 +263,10 @@ def constraint_tests(
     chosen, _ = choose_inference(moments, se, None, full_information=False)
     if chosen not in ("standard", "robust"):
         raise BowfreeError(f"se = {short_repr(se)}: must be 'standard' or 'robust'")
-    test = _normal_test if chosen == "standard" else _robust_test
     rows = []
     for equation in constraints(context.graph):
         r = equation.value(moments.S)
-        z = test(equation, r, moments)
+        z = _z_statistic(equation, r, moments, robust=chosen == "robust")
         rows.append(
             Row(
                 a=equation.a,
@@ -296,10 +282,10 @@ def constraint_tests(
     return ConstraintTests(tuple(rows), moments.n_rows)
 
 
-def _normal_test(constraint: Constraint, r: float, moments: Moments) -> float:
-    """Return the z-statistic of an equation under normality."""
+def _z_statistic(constraint: Constraint, r: float, moments: Moments, robust: bool) -> float:
+    """Return the z-statistic of an equation, under normality or by the fourth moments."""
     n, S = moments.n_rows, moments.S
-    if constraint.kind == "partial correlation":
+    if constraint.kind == "partial correlation" and not robust:
         freedom = n - len(constraint.given) - 3
         if freedom <= 0:
             raise DataError(
@@ -308,16 +294,12 @@ def _normal_test(constraint: Constraint, r: float, moments: Moments) -> float:
             )
         return math.sqrt(freedom) * math.atanh(r)
     G = _gradient(constraint, S)
-    variance = 2.0 / n * float(np.trace(G @ S @ G @ S))
-    return math.atanh(r) * (1 - r * r) / math.sqrt(variance)
-
-
-def _robust_test(constraint: Constraint, r: float, moments: Moments) -> float:
-    """Return the z-statistic of an equation by the asymptotic covariance matrix of S."""
-    i, j = np.tril_indices(len(moments.names))
-    G = _gradient(constraint, moments.S)
-    slope = np.where(i == j, 1.0, 2.0) * G[i, j]
-    variance = float(slope @ moments.Gamma @ slope) / moments.n_rows
+    if robust:
+        i, j = np.tril_indices(len(S))
+        slope = np.where(i == j, 1.0, 2.0) * G[i, j]
+        variance = float(slope @ moments.Gamma @ slope) / n
+    else:
+        variance = 2.0 / n * float(np.trace(G @ S @ G @ S))
     return math.atanh(r) * (1 - r * r) / math.sqrt(variance)
 
 

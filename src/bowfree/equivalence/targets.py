@@ -119,10 +119,7 @@ def target_names(names: Sequence[str]) -> str:
 
 
 def read_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes: Names) -> Targets:
-    """Validate targets and kinds; None is one observational condition.
-
-    Conditions that are redundant are dropped (:func:`informative`).
-    """
+    """Validate targets and kinds and drop redundant conditions; None is one observational one."""
     kinds_given: list[Kind]
     kinds_given = (
         [kind] if isinstance(kind, str) else [*as_list("kind", kind, "kinds of interventions")]
@@ -167,9 +164,9 @@ def read_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes:
 def informative(conditions: Iterable[tuple[Kind, Names]]) -> list[tuple[Kind, Names]]:
     """Return the conditions without redundant repetitions.
 
-    A second condition with the same targets is informative: it differs from the first in the
-    parameters that the intervention changes. It is redundant if there is an observational condition
-    or if the intervention is perfect, because then only the variances of the targets differ.
+    A second condition with the same targets is informative: it differs in the parameters that the
+    intervention changes. It is redundant beside an observational condition or if the intervention
+    is perfect, because then only the variances of the targets differ.
     """
     given = list(conditions)
     observational = any(not names for _, names in given)
