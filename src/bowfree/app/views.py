@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bowfree.data.moments import Moments
-from bowfree.effects.bounds_result import EffectBounds
+from bowfree.effects.bounds import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.comparison import Comparison
 from bowfree.graph.mixed_graph import MixedGraph

@@ -2,8 +2,8 @@
 
 ``bounds`` has the bounds of total effects over equivalence classes (:func:`bowfree.effect_bounds`),
 ``intervention`` the distribution under an intervention (:func:`bowfree.intervene`), and
-``experiment_design`` compares experiments (:func:`bowfree.design`). ``bounds_result`` and
-``design_result`` have their results.
+``experiment_design`` compares experiments (:func:`bowfree.design`). ``adjustment`` finds adjustment
+sets and instruments, ``mediation`` path-specific effects, ``sensitivity`` that to hidden causes.
 """
 
 import lazy_loader

@@ -3,8 +3,8 @@ from .adjustment import Instruments as Instruments
 from .adjustment import adjustment_distance as adjustment_distance
 from .adjustment import adjustment_sets as adjustment_sets
 from .adjustment import instruments as instruments
-from .bounds_result import EffectBounds as EffectBounds
-from .design_result import Design as Design
+from .bounds import EffectBounds as EffectBounds
+from .experiment_design import Design as Design
 from .intervention import Intervention as Intervention
 from .mediation import PathEffectBounds as PathEffectBounds
 from .mediation import PathEffects as PathEffects

@@ -25,14 +25,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, islice, permutations
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from bowfree.effects.pag_adjustment import backdoor_graph
 from bowfree.equivalence.class_members import EquivalenceClass, class_components
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import closure, members, union
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
-from bowfree.graph.pag import PAG
+from bowfree.graph.names import node_index
+from bowfree.graph.pag import CIRCLE, HEAD, PAG, TAIL
 from bowfree.graph.separation import minimal_separators
 from bowfree.graph.text import quote
 from bowfree.parameters import public
@@ -111,6 +111,7 @@ class AdjustmentSets(_Found):
 
     _columns: ClassVar = ("adjust_for", "minimal", "optimal")
     _noun: ClassVar = "minimal adjustment set"
+    _rows_key: ClassVar = "sets"
 
     @property
     def minimal(self) -> tuple[tuple[str, ...], ...]:
@@ -121,9 +122,6 @@ class AdjustmentSets(_Found):
     def optimal(self) -> tuple[str, ...] | None:
         """The optimal set; None if no set is optimal for all parameters, or it is not known."""
         return next((row.adjust_for for row in self.rows if row.optimal), None)
-
-    def _content(self) -> Any:
-        return {"sets" if name == "rows" else name: value for name, value in vars(self).items()}
 
     def _count(self) -> int:
         return len(self.minimal)
@@ -149,9 +147,7 @@ class Instruments(_Found):
 
     _columns: ClassVar = ("instrument", "given")
     _noun: ClassVar = "instrument"
-
-    def _content(self) -> Any:
-        return {"instruments" if name == "rows" else name: x for name, x in vars(self).items()}
+    _rows_key: ClassVar = "instruments"
 
     def _count(self) -> int:
         return len({row.instrument for row in self.rows})
@@ -177,7 +173,7 @@ def adjustment_sets(
         in all members; for a PAG, those that are valid in all graphs it represents, also with
         hidden variables (the generalized adjustment criterion).
     of, on : str
-        Exposure and outcome.
+        Exposure and outcome. Without an effect, the coefficient is zero given the sets returned.
     limit : int
         Largest number of minimal sets.
 
@@ -186,16 +182,6 @@ def adjustment_sets(
     AdjustmentSets
         All minimal sets, and the optimal one: its regression has the smallest asymptotic variance.
         It exists if no variable on a causal path has a ``<->``; otherwise none is marked.
-
-    Raises
-    ------
-    GraphError
-        If a node is unknown, exposure and outcome are the same, or the graph has a directed cycle.
-
-    Notes
-    -----
-    If the exposure has no effect on the outcome, the sets that make this visible are returned: the
-    coefficient is zero.
 
     Examples
     --------
@@ -206,14 +192,6 @@ def adjustment_sets(
     adjust for  minimal  optimal
     w           yes
     w, v                 yes
-    >>> bf.effects.adjustment_sets(bf.parse("z -> x -> y <-> x"), of="x", on="y").minimal
-    ()
-
-    In the class of a graph, only sets that are valid in every member:
-
-    >>> cls = bf.equivalence_class(bf.parse("a -> x <- b, x -> y"))
-    >>> bf.effects.adjustment_sets(cls, of="x", on="y").minimal
-    ((),)
 
     References
     ----------
@@ -222,41 +200,39 @@ def adjustment_sets(
     (2018).
     """
     check_count("limit", limit, 1)
+    n_graphs, all_graphs, complete = None, True, True
+    optimal: set[tuple[str, ...] | None] = set()
     if isinstance(graph, PAG):
-        return _pag_sets(graph, of, on, limit)
-    graphs, n_graphs, all_graphs = class_graphs(graph, of)
-    complete = True
-    questions = [Question(each, of, on) for each in graphs]
-    first, optimal = questions[0], {question.optimal() for question in questions}
-    if len(questions) == 1:
-        sets = minimal_separators(first.backdoor, first.x, first.y, allowed=first.allowed)
-        found = list(islice(sets, limit + 1))
+        backdoor, allowed, amenable = backdoor_graph(graph, of, on)
+        x, y = graph.nodes.index(of), graph.nodes.index(on)
+        found = _separators(backdoor, x, y, allowed, limit) if amenable else []
     else:
-        found, tried_all = _valid_in_all(
-            questions, Question.adjusts, _allowed(questions), limit + 1
-        )
-        complete &= tried_all
+        graphs, n_graphs, all_graphs = class_graphs(graph, of)
+        questions = [Question(each, of, on) for each in graphs]
+        first, optimal = questions[0], {question.optimal() for question in questions}
+        if len(questions) == 1:
+            found = _separators(first.backdoor, first.x, first.y, first.allowed, limit)
+        else:
+            allowed = _allowed(questions)
+            found, complete = _valid_in_all(questions, Question.adjusts, allowed, limit + 1)
     complete &= len(found) <= limit
-    best = next(iter(optimal)) if len(optimal) == 1 else None
-    rows = _set_rows(found[:limit], best)
-    return AdjustmentSets(of, on, rows, n_graphs, all_graphs, complete)
-
-
-def _set_rows(minimal: list[tuple[str, ...]], best: tuple[str, ...] | None) -> tuple[Row, ...]:
-    minimal = sorted(minimal, key=lambda names: (len(names), names))
+    best = optimal.pop() if len(optimal) == 1 else None
+    minimal = sorted(found[:limit], key=_by_size)
     rows = [Row(adjust_for=names, minimal=True, optimal=names == best) for names in minimal]
     if best is not None and best not in minimal:
         rows.append(Row(adjust_for=best, minimal=False, optimal=True))
-    return tuple(rows)
+    return AdjustmentSets(of, on, tuple(rows), n_graphs, all_graphs, complete)
 
 
-def _pag_sets(pag: PAG, of: str, on: str, limit: int) -> AdjustmentSets:
-    backdoor, allowed, amenable = backdoor_graph(pag, of, on)
-    x, y = backdoor._node(of), backdoor._node(on)
-    sets = minimal_separators(backdoor, x, y, allowed=allowed) if amenable else iter(())
-    found = list(islice(sets, limit + 1))
-    rows = _set_rows(found[:limit], None)
-    return AdjustmentSets(of, on, rows, None, True, len(found) <= limit)
+def _separators(
+    graph: MixedGraph, a: int, b: int, allowed: int, limit: int
+) -> list[tuple[str, ...]]:
+    """Return minimal separating sets, one more than the limit if there are more."""
+    return list(islice(minimal_separators(graph, a, b, allowed=allowed), limit + 1))
+
+
+def _by_size(names: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    return len(names), names
 
 
 @public
@@ -278,11 +254,6 @@ def instruments(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> Inst
     Instruments
         With the minimal sets to condition on. Larger sets can be valid where no minimal one is.
 
-    Raises
-    ------
-    GraphError
-        If a node is unknown, exposure and outcome are the same, or the graph has a directed cycle.
-
     Examples
     --------
     >>> import bowfree as bf
@@ -301,16 +272,15 @@ def instruments(graph: GraphLike, *, of: str, on: str, limit: int = 100) -> Inst
     for z in members(allowed):
         free = allowed & ~(1 << z)
         if len(questions) == 1:
-            sets = minimal_separators(first.backdoor, z, first.y, allowed=free)
-            separators = list(islice(sets, limit + 1))
+            separators = _separators(first.backdoor, z, first.y, free, limit)
             found = [given for given in separators if _is_instrument(z, first, given)]
             complete &= len(separators) <= limit
         else:
             test = partial(_is_instrument, z)
             found, tried_all = _valid_in_all(questions, test, free, limit + 1)
             complete &= tried_all
-        found = sorted(found[:limit], key=lambda names: (len(names), names))
-        rows += [Row(instrument=first.graph.nodes[z], given=given) for given in found]
+        name = first.graph.nodes[z]
+        rows += [Row(instrument=name, given=given) for given in sorted(found[:limit], key=_by_size)]
     return Instruments(of, on, tuple(rows), n_graphs, all_graphs, complete)
 
 
@@ -372,9 +342,7 @@ class Question:
     def __init__(self, graph: MixedGraph, of: str, on: str) -> None:
         graph.check_acyclic()
         self.graph = graph
-        self.x, self.y = graph._node(of), graph._node(on)
-        if self.x == self.y:
-            raise GraphError(f"of and on are both {quote(of)}; an effect is on another variable")
+        self.x, self.y = _ends(of, on, graph.nodes)
         children, x = graph._children(), 1 << self.x
         below, above = closure(children, x), closure(graph._parents, 1 << self.y)
         self.causal = below & above & ~x
@@ -393,13 +361,20 @@ class Question:
     def optimal(self) -> tuple[str, ...] | None:
         """Return the parents of causal nodes, unless hidden causes act on these.
 
-        With x <- h -> y for each x <-> y, the optimal set of the DAG contains h for every causal
-        end of a bidirected edge; it is observed if there is none.
+        With x <- h -> y for each x <-> y, the optimal set of the DAG would contain these h.
         """
         if not self.causal or union(self.graph._spouses, self.causal):
             return None
         nodes = union(self.graph._parents, self.causal) & self.allowed
         return tuple(self.graph.nodes[v] for v in members(nodes))
+
+
+def _ends(of: str, on: str, nodes: tuple[str, ...]) -> tuple[int, int]:
+    """Return the indices of exposure and outcome."""
+    x, y = node_index(of, nodes), node_index(on, nodes)
+    if x == y:
+        raise GraphError(f"of and on are both {quote(of)}; an effect is on another variable")
+    return x, y
 
 
 def _is_instrument(z: int, question: Question, given: tuple[str, ...]) -> bool:
@@ -464,3 +439,94 @@ def _valid_in_all(
             if tests > MAX_TESTS or len(found) == limit:
                 return found, False
     return found, True
+
+
+# The generalized adjustment criterion for a PAG: every possibly directed path from x to y starts
+# with a visible edge x -> v, whose ends have no hidden common cause in any graph of the class; the
+# set contains no possible descendant of a node on such a path; and it m-separates x and y without
+# the edges from x to these nodes, in a maximal ancestral graph of the class with as few edges into
+# x as possible (Perkovic et al. 2018; J. Zhang, Causal reasoning with ancestral graphs, JMLR 2008).
+
+
+def backdoor_graph(pag: PAG, of: str, on: str) -> tuple[MixedGraph, int, bool]:
+    """Return the graph in which sets must m-separate, the allowed nodes, and whether any is valid.
+
+    If the last is False, the effect differs between the graphs of the class: no set is valid.
+    """
+    x, y = _ends(of, on, pag.nodes)
+    marks, d = pag.marks, len(pag.nodes)
+    for i, j in ((i, j) for i in range(d) for j in range(d) if marks[i][j] == TAIL):
+        if marks[j][i] != HEAD:
+            a, b = quote(pag.nodes[i]), quote(pag.nodes[j])
+            raise GraphError(
+                f"the edge between {a} and {b} has a tail but no arrowhead: PAGs with selection "
+                "bias are not supported"
+            )
+    # steps[a]: nodes b with an edge that is a -> b in some graph of the class.
+    steps = [
+        sum(1 << b for b in range(d) if marks[a][b] in (CIRCLE, HEAD) and marks[b][a] != HEAD)
+        for a in range(d)
+    ]
+    back = [sum(1 << a for a in range(d) if steps[a] >> b & 1) for b in range(d)]
+    without_x = ~(1 << x)
+    above = closure(back, 1 << y, within=without_x)
+    first = steps[x] & above
+    causal = closure(steps, first, within=without_x) & above
+    forbidden = closure(steps, causal, within=without_x) | 1 << x | 1 << y
+    mag = member(pag, x)
+    parents = [mask & without_x if first >> v & 1 else mask for v, mask in enumerate(mag._parents)]
+    amenable = all(marks[v][x] == TAIL and is_visible(pag, x, v) for v in members(first))
+    return mag._with(parents, mag._spouses), (1 << d) - 1 & ~forbidden, amenable
+
+
+def is_visible(pag: PAG, a: int, b: int) -> bool:
+    """Return whether an edge a -> b is visible: a and b have no hidden common cause.
+
+    There is a node that is not adjacent to b with an edge into a, or with a path of colliders into
+    a that are parents of b.
+    """
+    marks = pag.marks
+    seen, frontier = {a, b}, [a]
+    while frontier:
+        v = frontier.pop()
+        for u in range(len(pag.nodes)):
+            if u in seen or marks[u][v] != HEAD:
+                continue
+            if not marks[u][b]:
+                return True
+            if marks[v][u] == HEAD and marks[u][b] == HEAD and marks[b][u] == TAIL:
+                seen.add(u)
+                frontier.append(u)
+    return False
+
+
+def member(pag: PAG, first: int) -> MixedGraph:
+    """Return a maximal ancestral graph of the class without further edges into one node.
+
+    Edges ``o->`` become ``->``. The edges ``o-o`` form a chordal graph, which is oriented along a
+    maximum cardinality search that begins at `first`: this makes no new unshielded collider.
+    """
+    marks, d = pag.marks, len(pag.nodes)
+    near = [
+        {b for b in range(d) if marks[a][b] == CIRCLE and marks[b][a] == CIRCLE} for a in range(d)
+    ]
+    order = [first]
+    while len(order) < d:
+        visited = set(order)
+        rest = [v for v in range(d) if v not in visited]
+        order.append(max(rest, key=lambda v: len(near[v] & visited)))
+    rank = {v: k for k, v in enumerate(order)}
+    parents, spouses = [0] * d, [0] * d
+    for a in range(d):
+        for b in range(a):
+            if not marks[a][b]:
+                continue
+            into_a, into_b = marks[b][a] == HEAD, marks[a][b] == HEAD
+            if into_a and into_b:
+                spouses[a] |= 1 << b
+                spouses[b] |= 1 << a
+            elif into_b or (not into_a and rank[a] < rank[b]):
+                parents[b] |= 1 << a
+            else:
+                parents[a] |= 1 << b
+    return MixedGraph._from_masks(pag.nodes, parents, spouses)

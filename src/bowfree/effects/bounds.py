@@ -17,8 +17,8 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,16 +28,18 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
-from bowfree.effects.bounds_result import EffectBounds, Formula
 from bowfree.equivalence.class_members import EquivalenceClass, batch_size, class_components
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import context_of
+from bowfree.model.effect_tables import EffectMatrices, effect_pairs, effect_table, quantities
 from bowfree.model.fitting import fit_cells, fit_moments
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Means, Missing, public
+from bowfree.results.display import Table, count, percent
+from bowfree.results.frozen import Frozen
 from bowfree.search.result import LearnedGraph
 from bowfree.text_reading import short_repr, truncate
 from bowfree.validation import check_choice, check_count, check_nonnegative
@@ -52,6 +54,141 @@ MAX_WORK = 200_000_000  # of `quick_bounds`, in units of the core: a few seconds
 
 EXTREMES = ("lower", "upper", "min_abs", "max_abs")
 MATRICES = (*EXTREMES, "sum", "sum_abs", "positive", "negative")
+
+
+Formula = Literal["corrected", "as-published"]
+Uncertainty = Literal["estimates", "members", "classes"]
+"""Sources of uncertainty about an effect: sampling error, the member of the equivalence class, and
+the class."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectBounds(EffectMatrices, Frozen):
+    """Total effects over several graphs; entry ``[i, j]`` is about the effect of j on i.
+
+    ``effect(of=, on=)`` returns one pair, ``to_frame()`` all of them. The matrices have the same
+    names as those of :class:`bowfree.AveragedEffects`; `covers` names the sources of uncertainty
+    that the distance from `lower` to `upper` accounts for.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The variables, in the order of rows and columns.
+    lower, upper : ndarray of shape (d, d)
+        Smallest and largest effect.
+    min_abs, max_abs : ndarray of shape (d, d)
+        Smallest and largest absolute effect.
+    mean, mean_abs : ndarray of shape (d, d)
+        Mean of the effect, and of its absolute value, over the members.
+    positive, negative : ndarray of shape (d, d)
+        Share of members with a positive and with a negative effect.
+    n_members : int
+        Number of members.
+    complete : bool
+        False if a limit left out members; the true bounds may be wider.
+    formula : {"corrected", "as-published"}
+        ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
+    zero : float
+        Largest absolute effect, in standard deviations, that counts as no effect.
+    n_fits, n_uncertified : int
+        Number of fitted districts, and of fits that are not certified to be a maximum.
+    learned : bool
+        Whether the class was chosen by a search.
+    """
+
+    names: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+    min_abs: Floats
+    max_abs: Floats
+    mean: Floats
+    mean_abs: Floats
+    positive: Floats
+    negative: Floats
+    n_members: int
+    complete: bool
+    formula: Formula
+    zero: float
+    n_fits: int
+    n_uncertified: int
+    learned: bool = False
+
+    _columns: ClassVar = (
+        "lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positive", "negative"
+    )  # fmt: skip
+
+    @property
+    def covers(self) -> tuple[Uncertainty, ...]:
+        """Sources of uncertainty that `lower` and `upper` account for: only the member."""
+        return ("members",)
+
+    @property
+    def nonzero(self) -> Floats:
+        """Share of members with an effect, shape (d, d)."""
+        share: Floats = self.positive + self.negative
+        return share
+
+    @property
+    def sign_agreement(self) -> Floats:
+        """Share of members with the most frequent sign (+, - or no effect), shape (d, d)."""
+        share: Floats = np.maximum.reduce([self.positive, self.negative, 1.0 - self.nonzero])
+        return share
+
+    @property
+    def sign(self) -> npt.NDArray[np.int8]:
+        """1 or -1 if all members have a positive or a negative effect, else 0; shape (d, d)."""
+        signs: npt.NDArray[np.int8] = np.subtract(
+            self.positive == 1.0, self.negative == 1.0, dtype=np.int8
+        )
+        return signs
+
+    def _content(self) -> Any:
+        names = ("n_members", "complete", "formula", "zero", "n_fits", "n_uncertified", "learned")
+        return {
+            "names": self.names,
+            **{name: getattr(self, name) for name in (*self._columns, "sign_agreement", *names)},
+            "covers": self.covers,
+        }
+
+    def _headline(self) -> str:
+        some = f"{count(len(self.names), 'variable')}, {count(self.n_members, 'member')}"
+        return some if self.complete else f"{some}, not complete"
+
+    def _sections(self) -> Iterator[str | Table]:
+        head = f"total effects over {count(self.n_members, 'member')}"
+        if not self.complete:
+            head += ", NOT COMPLETE: more members exist, bounds may be wider"
+        yield head
+        if self.learned:
+            yield (
+                "the class was chosen by a search: the bounds account neither for this choice nor "
+                "for sampling error; averaged_effects does"
+            )
+        pairs = effect_pairs(self.nonzero > 0)
+        if not pairs:
+            yield "no member has an effect of one variable on another"
+            return
+        numbers = {
+            "lower": self.lower,
+            "upper": self.upper,
+            "min |.|": self.min_abs,
+            "mean": self.mean,
+        }
+        sign, nonzero = self.sign, self.nonzero
+        yield effect_table(
+            "effect",
+            self.names,
+            pairs,
+            {
+                **{heading: quantities(matrix, 4) for heading, matrix in numbers.items()},
+                "non-zero in": lambda i, j: percent(float(nonzero[i, j])),
+                "sign": lambda i, j: "-?+"[sign[i, j] + 1],
+            },
+            size=self.max_abs,
+        )
+        without = len(self.names) * (len(self.names) - 1) - len(pairs)
+        if without:
+            yield f"{count(without, 'other pair')} without an effect in any member"
 
 
 @public
@@ -94,15 +231,6 @@ def effect_bounds(
         Seconds after which the bounds of the members fitted so far are returned, at least one of
         each component.
 
-    Returns
-    -------
-    EffectBounds
-
-    Raises
-    ------
-    BowfreeError
-        If there is no member, or `graphs` is a single graph.
-
     Warns
     -----
     FitWarning
@@ -124,19 +252,6 @@ def effect_bounds(
     y on z  0.0000  0.4000   0.0000  0.2400         60 %     ?
     z on x  0.0000  0.2000   0.0000  0.0400         20 %     ?
     z on y  0.0000  0.4000   0.0000  0.0800         20 %     ?
-
-    Colliders are the same in all members, and so are the effects on them:
-
-    >>> members = bf.equivalence_class(bf.parse("x -> y <- z, y -> w"))
-    >>> S = [[1, .5, 0, .3], [.5, 1, .5, .6], [0, .5, 1, .3], [.3, .6, .3, 1]]
-    >>> bounds = bf.effect_bounds(members, cov=S, n=1000)
-    >>> row = bounds.effect(of="y", on="w")
-    >>> round(row.lower, 4), round(row.upper, 4), row.positive
-    (0.6, 0.6, 1.0)
-
-    References
-    ----------
-    Sections 3.3 and 4.1 of the paper, equation (causaleffect) of section 2.2.
     """
     budget = Budget(time_limit=time_limit, progress=progress)
     check_choice("formula", formula, get_args(Formula))
@@ -261,8 +376,7 @@ def effect_counter(
 def quick_bounds(members: EquivalenceClass, moments: Moments, limit: int) -> EffectBounds:
     """Bound the effects over a class within a few seconds, with the same result on every machine.
 
-    The work is counted, not timed: once :data:`MAX_WORK` is reached, the remaining members are
-    left out, as with a limit.
+    The work is counted, not timed: after :data:`MAX_WORK` the remaining members are left out.
     """
     counter = effect_counter(_regular_moments(moments, members.graph), "corrected", ZERO)
     return class_bounds(counter, members, limit, Budget(), "corrected", ZERO, MAX_WORK)

@@ -56,15 +56,7 @@ class Intervention(RowTable, ToDict, Frozen):
     covariance: Floats
 
     def variable(self, name: str) -> Row:
-        """Return mean and standard deviation of one variable, and whether it was intervened on.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> sem = bf.LinearSEM(bf.parse("x -> y"), [[0, 0], [2, 0]], [[1, 0], [0, 1]])
-        >>> bf.intervene(sem, do={"x": 3.0}).variable("y").mean
-        6.0
-        """
+        """Return mean and standard deviation of one variable, and whether it was intervened on."""
         i = node_index(name, self.names)
         sd = math.sqrt(self.covariance[i, i])
         return Row(variable=name, mean=float(self.mean[i]), sd=sd, fixed=name in self.do)
@@ -108,17 +100,6 @@ def intervene(
         that values and results are in the units of the data. Without them (a covariance matrix,
         several conditions, a LinearSEM) they are 0: values and results are deviations.
 
-    Returns
-    -------
-    Intervention
-
-    Raises
-    ------
-    GraphError
-        If the model does not have a variable.
-    DataError
-        If `do` is empty, or a value is not a finite number.
-
     Examples
     --------
     >>> import bowfree as bf
@@ -131,10 +112,6 @@ def intervene(
     x         1.0000  0.0000
     y         2.0000  1.0000
     z         6.0000  3.1623
-
-    References
-    ----------
-    Section 2.2 of the paper, equation (causaleffect).
     """
     if not isinstance(model, Fit | LinearSEM):
         raise DataError(f"model is {short_repr(model)}: pass a Fit or a LinearSEM")

@@ -52,23 +52,15 @@ class _Effects(RowTable, ToDict):
     of: str
     on: str
     rows: tuple[Row, ...]
+    _rows_key: ClassVar = "effects"
 
     def effect(self, name: str) -> Row:
-        """Return the row of one effect, such as "indirect" or "through m".
-
-        Raises
-        ------
-        BowfreeError
-            If there is no such effect.
-        """
+        """Return the row of one effect, such as "indirect" or "through m"."""
         for row in self.rows:
             if row.effect == name:
                 return row
         known = ", ".join(row.effect for row in self.rows)
         raise BowfreeError(f"there is no effect {short_repr(name)}; there are: {known}")
-
-    def _content(self) -> Any:
-        return {"effects" if name == "rows" else name: x for name, x in vars(self).items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,11 +186,6 @@ def path_effects(
         The total effect, the direct effect (the edge), the indirect effect (the rest), the one
         `through` mediators or `avoiding` variables, and single paths.
 
-    Raises
-    ------
-    GraphError
-        If a name is unknown or mentioned twice.
-
     Examples
     --------
     >>> import bowfree as bf
@@ -288,10 +275,6 @@ def path_effect_bounds(
         As for :func:`path_effects`.
     limit : int
         Largest number of members to fit.
-
-    Returns
-    -------
-    PathEffectBounds
 
     Examples
     --------

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +81,7 @@ class Sensitivity(RowTable, ToDict):
     confidence: float
     rows: tuple[Row, ...]
     _columns: ClassVar = ("variable", "r2_exposure", "r2_outcome", "estimate")
+    _rows_key: ClassVar = "benchmarks"
 
     @public
     def adjusted(self, *, r2_exposure: float, r2_outcome: float) -> float:
@@ -101,12 +102,6 @@ class Sensitivity(RowTable, ToDict):
             if not is_number(value) or not 0 <= value <= 1 or (value == 1 and "exp" in name):
                 raise BowfreeError(f"{name} = {short_repr(value)}: must be a part of a variance")
         return _adjusted(self.estimate, self.se * math.sqrt(self.df), r2_exposure, r2_outcome)
-
-    def _content(self) -> Any:
-        names = tuple(self.__dataclass_fields__)
-        return {name: getattr(self, name) for name in names if name != "rows"} | {
-            "benchmarks": self.rows
-        }
 
     def _headline(self) -> str:
         return (
@@ -171,24 +166,11 @@ def sensitivity(
     confidence : float
         Level of the interval for ``robustness_value_significance``.
 
-    Returns
-    -------
-    Sensitivity
-
-    Raises
-    ------
-    GraphError
-        If there is no adjustment set, or `adjust_for` is not one.
-
     Notes
     -----
     The robustness value and the table depend on the covariance matrix only. The standard error, and
     with it ``robustness_value_significance``, is that of least squares on complete rows; for ranks,
     categories, weights or missing values it is approximate.
-
-    See Also
-    --------
-    bowfree.plot.sensitivity : Contours of the remaining effect.
 
     Examples
     --------

@@ -344,7 +344,7 @@ def _words(graph: MixedGraph) -> tuple[Sequence[int], Sequence[int]]:
 
 
 def algebra_seed(rng: Rng) -> int:
-    """Return the seed of an exact test: a fixed one by default, because a fresh one takes longer."""
+    """Return the seed of an exact test: fixed by default, because drawing one takes longer."""
     if rng is None:
         return 0
     return rng % 2**64 if isinstance(rng, int) else Budget(rng).seed()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bowfree.results.display import TextDisplay
 
 if TYPE_CHECKING:
-    from bowfree.effects.bounds_result import EffectBounds
+    from bowfree.effects.bounds import EffectBounds
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.uncertainty.average_result import AveragedEffects

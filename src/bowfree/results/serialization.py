@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,13 +13,16 @@ import numpy as np
 class ToDict:
     """Mixin for dataclasses: ``to_dict`` returns their fields, or the content of ``_content``."""
 
+    _rows_key: ClassVar[str] = "rows"  # name of the field `rows` in the dictionary
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists, strings and numbers, ready for ``json.dumps`` (NaN becomes None)."""
         content: dict[str, Any] = to_plain(self._content())
         return content
 
     def _content(self) -> Any:
-        return self
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return {self._rows_key if n == "rows" else n: getattr(self, n) for n in names}
 
 
 def to_plain(value: Any) -> Any:

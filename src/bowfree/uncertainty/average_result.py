@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.effects.bounds_result import Formula, Uncertainty
+from bowfree.effects.bounds import Formula, Uncertainty
 from bowfree.equivalence.targets import OBSERVED, Kinds
 from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote

@@ -31,13 +31,13 @@ from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.effects.bounds import (
     ZERO,
+    Formula,
     check_iterable,
     check_member,
     effect_counter,
     read_moments,
     split_first,
 )
-from bowfree.effects.bounds_result import Formula
 from bowfree.equivalence.targets import Targets, targets_of
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.encodings import Bits, bits_of_states, graphs_of_bits

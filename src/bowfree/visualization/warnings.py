@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bowfree.data.diagnostics import Diagnostics
 from bowfree.data.joint_moments import JointMoments
-from bowfree.effects.bounds_result import EffectBounds
+from bowfree.effects.bounds import EffectBounds
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.model.effect_tables import effect_pairs
 from bowfree.model.fit_result import Fit

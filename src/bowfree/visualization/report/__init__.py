@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bowfree.effects.bounds_result import EffectBounds
+from bowfree.effects.bounds import EffectBounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.model.fit_result import Fit
 from bowfree.parameters import public

@@ -18,8 +18,7 @@ from bowfree.data.diagnostics import diagnose_if_rows, has_rows
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.nominal import BlockMoments
-from bowfree.effects.bounds import quick_bounds
-from bowfree.effects.bounds_result import EffectBounds
+from bowfree.effects.bounds import EffectBounds, quick_bounds
 from bowfree.effects.experiment_design import design
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary

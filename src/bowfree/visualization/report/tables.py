@@ -13,8 +13,8 @@ import numpy as np
 
 from bowfree.data.diagnostics import Diagnostics
 from bowfree.data.missing_values import MissingSummary
-from bowfree.effects.bounds_result import EffectBounds
-from bowfree.effects.design_result import Design
+from bowfree.effects.bounds import EffectBounds
+from bowfree.effects.experiment_design import Design
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.targets import target_names
 from bowfree.model.effect_tables import TotalEffects
