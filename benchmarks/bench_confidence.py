@@ -2,7 +2,7 @@
 
 Data sets of section 4.1 are searched with six seeds. A search has missed a better graph if one of
 the five others found one. With 10 variables the searches are counted by whether their runs agree.
-Beyond twelve variables, the three coefficients of ``bowfree.search.confidence`` are estimated from
+Beyond twelve variables, the three coefficients of ``bowfree.search.result`` are estimated from
 every second data set and evaluated on the others.
 
 Run: ``python benchmarks/bench_confidence.py [sets of each kind]``

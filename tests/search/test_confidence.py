@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import bowfree as bf
-from bowfree.search.confidence import LOG_ODDS, MISSED, missed_probability
 from bowfree.search.plan import patience_for
+from bowfree.search.result import LOG_ODDS, MISSED, missed_probability
 
 
 @pytest.fixture(scope="module")

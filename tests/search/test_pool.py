@@ -7,7 +7,7 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.search.runs import to_pool
+from bowfree.search.scheduler import to_pool
 from search_cases import neighbors, simulate
 
 STAY = {"strategy": "restart", "restarts": 0, "plateau": 0, "keep": 10_000, "rng": 0}

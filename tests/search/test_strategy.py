@@ -11,7 +11,7 @@ from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.search import plan
 from bowfree.search.plan import Strategy
-from bowfree.search.runs import Setup, execute_run
+from bowfree.search.scheduler import Setup, execute_run
 from search_cases import essence, simulate
 
 

@@ -86,12 +86,12 @@ class EffectBounds(EffectMatrices, Frozen):
         Number of members.
     complete : bool
         False if a limit left out members; the true bounds may be wider.
+    n_fits, n_uncertified : int
+        Number of fitted districts, and of fits that are not certified to be a maximum.
     formula : {"corrected", "as-published"}
         ``(I - B)^-1``, or the authors' ``(I + B)^-1``.
     zero : float
         Largest absolute effect, in standard deviations, that counts as no effect.
-    n_fits, n_uncertified : int
-        Number of fitted districts, and of fits that are not certified to be a maximum.
     learned : bool
         Whether the class was chosen by a search.
     """
@@ -107,10 +107,10 @@ class EffectBounds(EffectMatrices, Frozen):
     negative: Floats
     n_members: int
     complete: bool
-    formula: Formula
-    zero: float
     n_fits: int
     n_uncertified: int
+    formula: Formula = "corrected"
+    zero: float = ZERO
     learned: bool = False
 
     _columns: ClassVar = (
@@ -280,9 +280,9 @@ def effect_bounds(
         moments._require_definite("districts of other graphs may be larger")
     counter = effect_counter(moments, formula, zero)
     if isinstance(members, EquivalenceClass):
-        bounds = class_bounds(counter, members, limit, budget, formula, zero)
+        bounds = class_bounds(counter, members, limit, budget)
     else:
-        bounds = _graph_bounds(counter, members, limit, budget, formula, zero)
+        bounds = _graph_bounds(counter, members, limit, budget)
     if bounds.n_uncertified:
         warn(
             f"{bounds.n_uncertified} of {bounds.n_fits} district fits are not certified to be a "
@@ -290,7 +290,7 @@ def effect_bounds(
             "bowfree.fit on a member",
             FitWarning,
         )
-    return replace(bounds, learned=learned)
+    return replace(bounds, formula=formula, zero=zero, learned=learned)
 
 
 # --- input ----------------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def quick_bounds(members: EquivalenceClass, moments: Moments, limit: int) -> Eff
     The work is counted, not timed: after :data:`MAX_WORK` the remaining members are left out.
     """
     counter = effect_counter(_regular_moments(moments, members.graph), "corrected", ZERO)
-    return class_bounds(counter, members, limit, Budget(), "corrected", ZERO, MAX_WORK)
+    return class_bounds(counter, members, limit, Budget(), MAX_WORK)
 
 
 def class_bounds(
@@ -387,8 +387,6 @@ def class_bounds(
     members: EquivalenceClass,
     limit: int,
     budget: Budget,
-    formula: Formula,
-    zero: float,
     max_work: float = math.inf,
 ) -> EffectBounds:
     """Bound the effects over the members of a class, one component at a time."""
@@ -416,7 +414,7 @@ def class_bounds(
             total[name][block] = tally[name][block] / divisor
     if size == 0:
         raise BowfreeError("no member of the class satisfies the knowledge of the search")
-    return _result(members.graph.nodes, total, size, complete, formula, zero, counter)
+    return _result(members.graph.nodes, total, size, complete, counter)
 
 
 # --- any graphs -----------------------------------------------------------------------------------
@@ -427,8 +425,6 @@ def _graph_bounds(
     graphs: Iterator[MixedGraph],
     limit: int,
     budget: Budget,
-    formula: Formula,
-    zero: float,
 ) -> EffectBounds:
     first, graphs = split_first(graphs)
     size, in_time = 0, True
@@ -444,7 +440,7 @@ def _graph_bounds(
     complete = in_time and next(graphs, None) is None
     tally = counter.tally()
     total = {name: tally[name] / (1.0 if name in EXTREMES else size) for name in MATRICES}
-    return _result(first.nodes, total, size, complete, formula, zero, counter)
+    return _result(first.nodes, total, size, complete, counter)
 
 
 def _result(
@@ -452,8 +448,6 @@ def _result(
     total: dict[str, Floats],
     size: int,
     complete: bool,
-    formula: Formula,
-    zero: float,
     counter: _core.EffectCounter,
 ) -> EffectBounds:
     matrices: dict[str, Any] = {name.replace("sum", "mean"): m for name, m in total.items()}
@@ -462,8 +456,6 @@ def _result(
         **matrices,
         n_members=size,
         complete=complete,
-        formula=formula,
-        zero=zero,
         n_fits=counter.n_fits,
         n_uncertified=counter.n_uncertified,
     )

@@ -34,25 +34,11 @@ FORMAT = "bowfree search checkpoint 3"
 
 @dataclass
 class Checkpoint:
-    """Finished runs by (round, index), and their pool.
+    """Finished runs by (round, index), and their pool with the scores by which it is ranked."""
 
-    Attributes
-    ----------
-    path : str
-        The file; empty for none.
-    seed : int
-        The seed of the search.
-    fingerprint : dict of str to str
-        A digest of the data, and the options of the search.
-    runs : dict
-        Finished runs by (round, index).
-    pool : list of ScoredGraph
-        Pool of the finished runs, with the scores by which it is ranked.
-    """
-
-    path: str
+    path: str  # empty for none
     seed: int
-    fingerprint: dict[str, str]
+    fingerprint: dict[str, str]  # a digest of the data, and the options of the search
     runs: dict[tuple[int, int], SearchRun] = field(default_factory=dict)
     pool: list[ScoredGraph] = field(default_factory=list)
 
@@ -75,13 +61,7 @@ class Checkpoint:
             ) from error
 
     def load(self, nodes: tuple[str, ...], *, any_seed: bool) -> None:
-        """Read the file; with `any_seed` also its seed.
-
-        Raises
-        ------
-        CheckpointError
-            If the file belongs to another search or is damaged.
-        """
+        """Read the file, unless it belongs to another search; with `any_seed` also its seed."""
         content = _read_content(self.path)
         try:
             for name, value in self.fingerprint.items():

@@ -25,11 +25,10 @@ from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.parameters import Correlation, GraphClass, Means, Missing, Penalty, Rng, public
 from bowfree.results.display import count
-from bowfree.search.confidence import SearchConfidence
 from bowfree.search.greedy import adapt_to_data, check_finite_n, search_moments
 from bowfree.search.plan import Strategy
-from bowfree.search.result import TOLERANCE, SearchResult
-from bowfree.search.runs import Setup
+from bowfree.search.result import TOLERANCE, SearchConfidence, SearchResult
+from bowfree.search.scheduler import Setup
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.validation import check_count
@@ -166,14 +165,7 @@ def exact_search(
         data, rule = start.moments, start.rule
         space = start.space if space is None else space
     moments = options.read(data)
-    within = SearchSpace.of(
-        space,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     largest, max_parents = _check_size(moments, within, max_parents)
     if rule.method != "newton":
         raise BowfreeError(f"method = {rule.method!r}: a proof requires converged fits, 'newton'")

@@ -39,7 +39,7 @@ from bowfree.results.rows import Row
 from bowfree.search.greedy import adapt_to_data, check_finite_n
 from bowfree.search.plan import Strategy
 from bowfree.search.result import TOLERANCE, LearnedGraph, ScoredGraph
-from bowfree.search.runs import Setup
+from bowfree.search.scheduler import Setup
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.validation import check_count, check_nonnegative
@@ -142,12 +142,8 @@ class ExhaustiveResult(LearnedGraph, Frozen):
     def classes(self, window: float = 10.0) -> tuple[Row, ...]:
         """Group the graphs within `window` units of ``n * score`` of the best into classes.
 
-        A class has the graphs with the same skeleton and score, as equivalent graphs have.
-
-        Returns
-        -------
-        tuple of Row
-            Each with the ``graphs``, their ``score`` and their total weight, the ``probability``.
+        A class has the graphs with the same skeleton and score, as equivalent graphs have. Its row
+        has the ``graphs``, their ``score`` and their total weight, the ``probability``.
         """
         count = self._within(window)
         weights, skeletons = self.weights()[:count], self._states(0, count) != NONE
@@ -241,14 +237,6 @@ def exhaustive_search(
     data : array_like of shape (n, d), data frame or Moments, optional
         Observations in rows, of at most five variables.
 
-    Returns
-    -------
-    ExhaustiveResult
-
-    References
-    ----------
-    The maximization that opens section 3 of the paper.
-
     Examples
     --------
     >>> import bowfree as bf
@@ -259,14 +247,7 @@ def exhaustive_search(
     """
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
     moments = options.read(data)
-    within = SearchSpace.of(
-        space,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     d = len(moments.names)
     if d > MAX_NODES:

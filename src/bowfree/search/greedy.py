@@ -48,8 +48,7 @@ from bowfree.parameters import (
 from bowfree.search.checkpoint import Checkpoint, data_digest
 from bowfree.search.plan import Direction, Strategy, StrategyName
 from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
-from bowfree.search.runs import Setup, to_pool
-from bowfree.search.scheduler import Scheduler
+from bowfree.search.scheduler import Scheduler, Setup, to_pool
 from bowfree.search.targets import learn_targets
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
@@ -129,11 +128,6 @@ def greedy_search(
     WorkersLost
         If the executor has no worker left; its ``result`` has the best graph so far.
 
-    Warns
-    -----
-    DataWarning
-        If a column looks like row numbers or has few distinct values.
-
     References
     ----------
     Section 3 of the paper. The search over orders is that of B. Andrews, J. Ramsey, R.
@@ -149,28 +143,9 @@ def greedy_search(
     (2, -3.9694)
     """
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
-    chosen = Strategy.of(
-        strategy,
-        starts=starts,
-        restarts=restarts,
-        rounds=rounds,
-        direction=direction,
-        neighbors=neighbors,
-        max_steps=max_steps,
-        plateau=plateau,
-        work=work,
-        keep=keep,
-        window=window,
-        cache_mb=cache_mb,
-    )
-    within = SearchSpace.of(
-        space,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    climbs = (direction, neighbors, max_steps, plateau, work)
+    chosen = Strategy.of(strategy, starts, restarts, rounds, *climbs, keep, window, cache_mb)
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     settings = _settings(chosen, rule, budget, holdout)
     options = DataOptions(

@@ -98,11 +98,6 @@ class EdgeChanges(RowTable, ToDict):
         a, mark, b : str
             ``.to("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge as one
             string, ``.to("x -> y")``.
-
-        Raises
-        ------
-        GraphError
-            If a name is unknown, or the edge exists already or is not permitted by the space.
         """
         nodes = self.graph.nodes
         i, kind, j = parse_edge(nodes, a, mark, b)
@@ -186,25 +181,11 @@ def edge_changes(
         Weight of ``log n`` for each node and edge in the score. By default that of the result, or 1
         for a graph.
 
-    Returns
-    -------
-    EdgeChanges
-        Every permitted addition, removal, reversal and change of type, the best score first.
-
-    Warns
-    -----
-    FitWarning
-        If the fit of the original graph is not certified.
-
     Notes
     -----
     A change affects one or two districts (section 3.1 of the paper). Only these are fitted, each
     once and from one start, as in the search. If the likelihood has several maxima,
     :func:`bowfree.fit` of the changed graph with more ``n_starts`` may find a higher one.
-
-    References
-    ----------
-    Section 3.1 of the paper.
 
     Examples
     --------
@@ -222,14 +203,8 @@ def edge_changes(
     bap, moments = context.graph, context.read(data, options)
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
     rule = rule.resolve(moments.n, len(bap))
-    within = SearchSpace.of(
-        context.space if space is None else space,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    space = context.space if space is None else space
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     within.check_start(bap, bap.nodes)
     fit = fit_moments(bap, moments, rule)
     warn_if_doubtful(fit.certificate)

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from bowfree import _core
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import GraphClass, complete_docstring
-from bowfree.search.confidence import runs_agree
-from bowfree.search.result import TOLERANCE, ScoredGraph
+from bowfree.search.result import TOLERANCE, ScoredGraph, runs_agree
 from bowfree.space.random_graphs import default_burn_in
 from bowfree.validation import as_list, check_choice, check_count, check_positive
 
@@ -42,8 +41,8 @@ MANY_NODES = 30  # beyond, a search omits steps whose cost grows fast with the g
 def first_runs_for(d: int) -> int:
     """Return the number of runs of the first round.
 
-    In a large graph every run gets some parts right and others wrong, and all end at about the same
-    distance from the best score; kicks then improve more than further runs.
+    The runs in a large graph all end at about the same distance from the best score; kicks then
+    improve more than further runs.
     """
     return 24 if d <= MANY_NODES else max(2, min(8, 800 // d))
 
@@ -51,9 +50,8 @@ def first_runs_for(d: int) -> int:
 def order_kicks_for(d: int) -> int:
     """Return the kicks of a dag-first run among orders; -1 with few variables: none.
 
-    A kick visits all positions of all variables and takes 10 ms with 500 variables. On two data
-    sets of that size, 100 kicks led to DAGs that were better by 31 and 22 (in units of n times the
-    score) than 6 kicks, and 300 kicks to another 47 and 14.
+    On two data sets of 500 variables, 100 kicks (of 10 ms each) led to DAGs that were better by 31
+    and 22 units of n times the score than 6 kicks, and 300 kicks to another 47 and 14.
     """
     if d <= FEW_NODES:
         return -1
@@ -81,12 +79,9 @@ def kicks_per_run_for(d: int) -> int:
 def patience_for(d: int, independent: int, at_best: int) -> int:
     """Return the number of rounds in a row without a gain after which the search ends.
 
-    `at_best` of the `independent` runs have ended at the best score. If these are fewer than one in
-    eight, there may be several optima of this kind, and the search continues for longer. (On the
-    ten data sets of bowfree10, with three seeds each, the runs disagreed in 16 of 30 searches, and
-    one of these had stopped too early.) With more variables a round costs more: on sixteen data
-    sets of 14 to 30 variables, two and six rounds found higher scores than one and two in five, and
-    lower ones in none.
+    If fewer than one in eight of the `independent` runs have ended at the best score, there may be
+    several such optima, and the search continues for longer. (On bowfree10, one of 16 searches with
+    such disagreement had stopped too early.) With more variables a round costs more.
     """
     agree = runs_agree(independent, at_best)
     if d > MANY_NODES:
@@ -97,20 +92,15 @@ def patience_for(d: int, independent: int, at_best: int) -> int:
 
 
 def least_gain_for(d: int, edge_cost: float) -> float:
-    """Return the smallest gain of a round that counts as a gain.
-
-    In a large graph there is always a part that can be improved, in the end by less than the
-    penalty of an edge.
-    """
+    """Return the smallest gain of a round that counts: in a large graph, the penalty of an edge."""
     return TOLERANCE if d <= MANY_NODES else max(TOLERANCE, edge_cost)
 
 
 def work_for(d: int) -> float:
     """Return the work limit of one run, in multiplications of Newton's method (3e9 a second).
 
-    Few runs come near it: those with districts of a dozen nodes and more, where a step takes a
-    hundred times as long. Ordinary runs need 1e7 to 2e9 with 20 variables, and 5e9 to 2e10 with
-    500. With few variables there is no limit.
+    Ordinary runs need 1e7 to 2e9 with 20 variables, and 5e9 to 2e10 with 500. Only those with
+    districts of a dozen nodes and more, where a step takes a hundred times as long, come near it.
     """
     return math.inf if d <= FEW_NODES else min(1e7 * d**2, max(2e10, 5e7 * d))
 
@@ -226,9 +216,10 @@ class Strategy:
     cache_mb: float = 256.0
 
     @classmethod
-    def of(cls, strategy: StrategyName | Strategy, **changes: Any) -> Strategy:
-        """Return a strategy with single fields changed. A change to None is ignored."""
-        changes = {name: value for name, value in changes.items() if value is not None}
+    def of(cls, strategy: StrategyName | Strategy, *values: Any) -> Strategy:
+        """Return a strategy with the values of its further fields that are not None."""
+        names = [entry.name for entry in fields(cls)[1:]]
+        changes = {k: v for k, v in zip(names, values, strict=False) if v is not None}
         if isinstance(strategy, Strategy):
             return replace(strategy, **changes)
         return cls(strategy, **changes)

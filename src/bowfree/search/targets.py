@@ -34,7 +34,7 @@ from bowfree.parallel.budget import Budget
 from bowfree.results.rows import Row
 from bowfree.search.plan import CLIMB, RunTask, work_for
 from bowfree.search.result import TOLERANCE, SearchResult
-from bowfree.search.runs import Setup, execute_run
+from bowfree.search.scheduler import Setup, execute_run
 
 MAX_ROUNDS = 10  # of moves followed by a complete search; one is usual
 MAX_CLIMBS = 20  # for the changes of one condition with the best scores before a climb
@@ -151,8 +151,7 @@ class _TargetSearch:
     def probabilities(self, result: SearchResult, targets: Targets) -> Iterator[Row]:
         """Yield the probability of every target, given the targets of the other conditions.
 
-        Every set of targets that differs from the chosen one by a change has a score. The
-        probability of a variable compares the sets with it to the same sets without it.
+        It compares the sets of targets with a variable to the same sets without it.
         """
         n = self.moments.n
         for e in self.unknown:

@@ -85,14 +85,7 @@ def random_bap(
     """
     names = _node_names(nodes)
     d, n_samples = len(names), 1 if size is None else check_count("size", size, 0)
-    within = SearchSpace.of(
-        space,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     start, rules, seed = within.required_graph(names), within.rules(names), Budget(rng).seed()
     check_choice("method", method, get_args(Method))
     if method == "naive":

@@ -86,12 +86,10 @@ class SearchSpace:
         object.__setattr__(self, "knowledge", _check_knowledge(self.knowledge))
 
     @classmethod
-    def of(cls, space: Any, **changes: Any) -> SearchSpace:
-        """Return `space`, or a new space if it is None, with single fields changed.
-
-        A change to None is ignored.
-        """
-        changes = {name: value for name, value in changes.items() if value is not None}
+    def of(cls, space: Any, *values: Any) -> SearchSpace:
+        """Return `space`, or a new space if it is None, with the values of fields that are not None."""
+        names = [entry.name for entry in fields(cls)]
+        changes = {k: v for k, v in zip(names, values, strict=False) if v is not None}
         if space is None:
             return cls(**changes)
         if isinstance(space, SearchSpace):

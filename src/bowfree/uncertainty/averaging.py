@@ -229,14 +229,8 @@ def averaged_effects(
     found = (
         graphs if isinstance(graphs, SearchResult | ExhaustiveResult | StructureSamples) else None
     )
-    within = SearchSpace.of(
-        found.space if space is None and found is not None else space,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    space = found.space if space is None and found is not None else space
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     if graph_class in ("ancestral", "arid") and not isinstance(graphs, SearchResult):
         raise BowfreeError(
             f"graph_class = {graph_class!r} requires a SearchResult, whose chains stay in the "

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -178,14 +178,8 @@ def structure_mcmc(
     """
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
     pool: list[tuple[Bits, Bits]] = []
-    within = SearchSpace.of(
-        data.space if space is None and isinstance(data, SearchResult) else space,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    space = data.space if space is None and isinstance(data, SearchResult) else space
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     if isinstance(data, SearchResult):
         options.refuse("a SearchResult has its own data; omit it")
         moments = data.moments
@@ -239,7 +233,7 @@ def sample_structures(
         )
     required, seed = space.required_graph(names), budget.seed()
     if plan.starts is None:
-        sparse = SearchSpace.of(space, max_edges=required.n_edges + d // 2)
+        sparse = replace(space, max_edges=required.n_edges + d // 2)
         parents, spouses = _core.sample_mcmc(
             *required._bits(), sparse.rules(names), plan.n_chains - 1, 20 * n_pairs, 0, False, seed
         )

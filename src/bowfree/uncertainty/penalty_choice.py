@@ -199,17 +199,9 @@ def choose_penalty(
         )
     check_count("cv", cv, 2)
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
-    search = RepeatedSearch.of(
-        space,
-        ScoringRule(1.0, method, max_iter, smallest_effect=smallest_effect),
-        strategy,
-        restarts,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
+    rule = ScoringRule(1.0, method, max_iter, smallest_effect=smallest_effect)
+    search = RepeatedSearch.of(within, rule, strategy, restarts)
     rows = Rows.of(data, shrinkage)
     generator = budget.generator()
     fold = rows.folds(cv, generator)

@@ -61,17 +61,16 @@ class RepeatedSearch:
         rule: ScoringRule | None = None,
         strategy: StrategyName | Strategy = "ils",
         restarts: int | None = None,
-        **space_fields: Any,
     ) -> RepeatedSearch:
         """Return the settings, with the defaults of repeated searches."""
-        strategy = Strategy.of(strategy, restarts=restarts)
+        strategy = Strategy.of(strategy, None, restarts)
         ils = strategy.name == "ils"
         if ils and strategy.restarts is None:
             strategy = replace(strategy, restarts=RESTARTS)
         if strategy.window is None:
             strategy = replace(strategy, window=WINDOW)
-        within = SearchSpace.of(space, **space_fields)
-        return cls(within, rule or ScoringRule(), strategy, ils and strategy.work is None)
+        limit_work = ils and strategy.work is None
+        return cls(space or SearchSpace(), rule or ScoringRule(), strategy, limit_work)
 
     def search(self, moments: Moments, budget: Budget) -> SearchResult:
         """Search on these moments, with a limit on the work unless the strategy has its own."""

@@ -276,17 +276,9 @@ def bootstrap(
             f"need at least {needed}; raise `n_resamples` or lower `confidence`"
         )
     check_count("limit", limit, 1)
-    search = RepeatedSearch.of(
-        space,
-        ScoringRule(penalty, method, max_iter, gamma, smallest_effect),
-        strategy,
-        restarts,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
+    rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
+    search = RepeatedSearch.of(within, rule, strategy, restarts)
     rows, budget = Rows.of(data, shrinkage), Budget(rng, n_jobs, time_limit, progress, executor)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
@@ -329,7 +321,7 @@ def _resample(
         return None
     counter = effect_counter(moments, "corrected", zero)
     members = class_by_components(result, limit, budget.seconds_left)
-    bounds = class_bounds(counter, members, limit, budget, "corrected", zero)
+    bounds = class_bounds(counter, members, limit, budget)
     parents, spouses = result.graph._bits()
     total, parts, _ = _core.average_classes(
         counter,

@@ -203,17 +203,9 @@ def stability_selection(
     """
     max_false = check_positive("max_false", max_false)
     check_count("n_halves", n_halves, 2)
-    search = RepeatedSearch.of(
-        space,
-        ScoringRule(penalty, method, max_iter, gamma, smallest_effect),
-        strategy,
-        restarts,
-        graph_class=graph_class,
-        max_in_degree=max_in_degree,
-        max_district=max_district,
-        max_edges=max_edges,
-        knowledge=knowledge,
-    )
+    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
+    rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
+    search = RepeatedSearch.of(within, rule, strategy, restarts)
     rows, budget = Rows.of(data, shrinkage), Budget(rng, n_jobs, time_limit, progress, executor)
     if len(rows) < 4:
         raise BowfreeError(f"n = {len(rows)}: each half must have at least 2 rows")
