@@ -68,12 +68,7 @@ def run_tasks(
 ) -> Iterator[tuple[int, Any]]:
     """Yield (number, result) for every task as it finishes.
 
-    If the budget expires, tasks that have not started are skipped.
-
-    Raises
-    ------
-    WorkersLost
-        If no worker is left.
+    If the budget expires, tasks that have not started are skipped. Raises WorkersLost.
     """
     if budget.executor is not None:
         yield from _Submission(budget.executor, function, tasks, budget).run()
@@ -92,8 +87,8 @@ def run_tasks(
 class TaskResult:
     """The result of a task, in an object that cannot be unpacked.
 
-    If a worker dies right after it has sent a result, dask's executor mistakes the result for an
-    error, a tuple of three, and fails to unpack it. Its message then identifies this case.
+    If a worker dies after it has sent a result, dask's executor mistakes the result for an error, a
+    tuple of three, and fails to unpack it. Its message then identifies this case.
     """
 
     value: Any

@@ -23,46 +23,19 @@ _LONGEST_REPR = 118
 
 @dataclass(frozen=True)
 class Table:
-    """A table of strings.
+    """A table of strings."""
 
-    Attributes
-    ----------
-    headings : tuple of str
-        One for each column; empty for a table without headings.
-    rows : sequence of tuple of str
-        The cells.
-    left : tuple of int
-        Columns that are left-aligned; the others are right-aligned.
-    widths : tuple of int
-        Smallest widths of the first columns, in characters.
-    most : int or None
-        Largest number of rows to show.
-    rest : str
-        Text after the number of omitted rows, such as "more: to_frame() has all".
-    """
-
-    headings: tuple[str, ...]
+    headings: tuple[str, ...]  # empty for a table without headings
     rows: Sequence[tuple[str, ...]]
-    left: tuple[int, ...] = (0,)
-    widths: tuple[int, ...] = ()
-    most: int | None = None
-    rest: str = ""
+    left: tuple[int, ...] = (0,)  # columns that are left-aligned; the others are right-aligned
+    widths: tuple[int, ...] = ()  # smallest widths of the first columns, in characters
+    most: int | None = None  # largest number of rows to show
+    rest: str = ""  # text after the number of omitted rows, such as "more: to_frame() has all"
 
     def lines(self, width: int | None = None) -> list[str]:
-        r"""Return the table as lines with aligned columns.
+        """Return the table as lines with aligned columns.
 
         A table that is wider than `width` is continued below, with its first column repeated.
-
-        Examples
-        --------
-        >>> from bowfree.results.display import Table
-        >>> table = Table(("edge", "estimate", "s.e."), [("x -> y", "0.5", "0.1")])
-        >>> print("\n".join(table.lines(width=18)))
-        edge    estimate
-        x -> y       0.5
-        <BLANKLINE>
-        edge    s.e.
-        x -> y   0.1
         """
         rows = [self.headings, *self.rows[: self.most]] if self.headings else self.rows[: self.most]
         if not rows:
@@ -232,14 +205,7 @@ def _paragraph(line: str) -> str:
 
 
 def shorten_list(text: str, rest: str, *, most: int = 400) -> str:
-    """Return the text, cut at a comma if it is long, followed by `rest` in parentheses.
-
-    Examples
-    --------
-    >>> from bowfree.results.display import shorten_list
-    >>> shorten_list("a -> b, c -> d, e -> f", "result.graph has all", most=18)
-    'a -> b, c -> d, ... (result.graph has all)'
-    """
+    """Return the text, cut at a comma if it is long, followed by `rest` in parentheses."""
     if len(text) <= most:
         return text
     kept = text[:most].rpartition(", ")[0] or text[:most]

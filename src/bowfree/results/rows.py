@@ -109,13 +109,7 @@ class RowTable(TextDisplay):
         return self.rows[index]
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each entry.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        """
+        """Return a data frame ("pandas", "polars" or "pyarrow") with one row for each entry."""
         rows = self.rows
         columns = {
             name: [row[name] for row in rows] for name in (rows[0] if rows else self._columns)

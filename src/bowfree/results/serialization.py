@@ -28,15 +28,7 @@ class ToDict:
 def to_plain(value: Any) -> Any:
     """Convert to lists, dicts, strings and numbers; NaN and infinities become None.
 
-    Arrays and tuples become lists, dataclasses become dicts of their fields, and other objects,
-    such as graphs, their ``str``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bowfree.results.serialization import to_plain
-    >>> to_plain({"effect": np.array([0.5, np.nan]), "names": ("x", "y")})
-    {'effect': [0.5, None], 'names': ['x', 'y']}
+    Arrays and tuples become lists, dataclasses dicts of fields, and other objects their ``str``.
     """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()

@@ -157,13 +157,7 @@ class Knowledge:
         return MixedGraph(nodes, self._required_arrows(), both)
 
     def masks(self, nodes: Sequence[str]) -> npt.NDArray[np.uint8]:
-        """Return the permitted states: bit e of ``[i, j]``, i < j, permits state e of the pair.
-
-        Raises
-        ------
-        KnowledgeError
-            If a name is unknown or no graph satisfies everything.
-        """
+        """Return the permitted states: bit e of ``[i, j]``, i < j, permits state e of the pair."""
         nodes = _names(nodes, "nodes")
         index = {name: i for i, name in enumerate(nodes)}
         self._check_names(index)

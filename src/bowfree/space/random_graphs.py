@@ -68,20 +68,12 @@ def random_bap(
     MixedGraph or list of MixedGraph
         A list if `size` is given.
 
-    References
-    ----------
-    Section 3.2 (Algorithm 1) and appendix A.3 of the paper.
-
     Examples
     --------
     >>> import bowfree as bf
     >>> graphs = bf.random_bap(["x", "y", "z"], max_in_degree=1, size=3, rng=7)
     >>> [len(g.nodes) for g in graphs]
     [3, 3, 3]
-    >>> known = bf.Knowledge(required=["x -> y"], unconfounded=["z"])
-    >>> graphs = bf.random_bap(["x", "y", "z"], knowledge=known, size=9, rng=7)
-    >>> all(known.permits(g) for g in graphs)
-    True
     """
     names = _node_names(nodes)
     d, n_samples = len(names), 1 if size is None else check_count("size", size, 0)

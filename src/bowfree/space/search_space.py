@@ -24,7 +24,7 @@ from bowfree import _core
 from bowfree.errors import BowfreeError, DataError, GraphError, KnowledgeError
 from bowfree.graph.encodings import BACKWARD, BIDIRECTED, FORWARD
 from bowfree.graph.mixed_graph import MixedGraph, graph_of
-from bowfree.parameters import GraphClass
+from bowfree.parameters import GraphClass, complete_docstring
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import join_names, short_repr, truncate
 from bowfree.validation import LARGEST_COUNT, as_float, check_choice, check_count, is_number
@@ -48,14 +48,6 @@ class SearchSpace:
     ----------
     graph_class : {"bap", "dag", "bidirected", "ancestral", "arid"}
         Class of all graphs.
-    max_in_degree : int, optional
-        Largest number of arrowheads (parents and spouses) at a node.
-    max_district : int, optional
-        Largest number of nodes in a district.
-    max_edges : int, optional
-        Largest number of edges.
-    knowledge : Knowledge, optional
-        Required and forbidden edges, tiers, unconfounded variables.
 
     Examples
     --------
@@ -65,11 +57,6 @@ class SearchSpace:
     (True, False)
     >>> print(space)
     BAPs with at most 1 arrowhead at a node, with background knowledge
-
-    References
-    ----------
-    Section 3.2 of the paper (the in-degree); the classes are those of section 2.1 and of the
-    literature it cites.
     """
 
     graph_class: GraphClass = "bap"
@@ -152,12 +139,6 @@ class SearchSpace:
         arrowheads at every node, the district and its parents have at most k (m - 1) + 2 nodes.
         Limits that are None are chosen such that this is n / 2, so that half of the rows, or a
         bootstrap sample, are enough as well; with fewer `distinct` rows, they must be enough.
-
-        Examples
-        --------
-        >>> import bowfree as bf
-        >>> print(bf.SearchSpace().with_default_limits(300))
-        BAPs with at most 13 arrowheads at a node, at most 12 nodes in a district
         """
         for name, value in (("n", n), ("distinct", distinct)):
             if not is_number(value) or not value >= 2:
@@ -246,6 +227,9 @@ class SearchSpace:
         if unknown:
             raise BowfreeError(f"unknown field {short_repr(unknown[0])} of a search space")
         return cls(**{**content, "knowledge": Knowledge.from_dict(content.get("knowledge", {}))})
+
+
+SearchSpace.__doc__ = complete_docstring(SearchSpace).replace("; overrides that of `space`", "")
 
 
 def _check_knowledge(value: Any) -> Knowledge:

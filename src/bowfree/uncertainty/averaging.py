@@ -186,20 +186,11 @@ def averaged_effects(
         Seconds after which the result is returned, marked as incomplete. Half of the time is for
         the chains, or for scoring the graphs of an iterable, the rest for the classes.
 
-    Returns
-    -------
-    AveragedEffects
-
     Raises
     ------
-    BowfreeError
-        If there are no graphs, an option is invalid, or no graph could be fitted in time.
-    WorkersLost
-        If all workers of the executor are lost; its ``result`` has the average over the samples
-        drawn so far.
-    WorkInterrupted
-        On Ctrl-C while graphs are sampled: its ``result`` has the average over the samples drawn
-        so far.
+    WorkersLost, WorkInterrupted
+        If all workers of the executor are lost, or on Ctrl-C while graphs are sampled. The
+        attribute ``result`` has the average over the samples drawn so far.
 
     Examples
     --------
@@ -214,11 +205,6 @@ def averaged_effects(
     (True, True)
     >>> average.effect(of="w", on="y").probability < 0.1
     True
-
-    References
-    ----------
-    Section 4.1 of the paper has the minimal absolute effect over one class; the average over
-    classes goes beyond the paper.
     """
     settings = AverageSettings(confidence, count, window, max_classes, limit, formula, zero, se)
     check_count("steps", steps, 4)

@@ -148,18 +148,13 @@ def structure_mcmc(
     cache_mb : float
         Memory for scores of districts, in megabytes.
 
-    Returns
-    -------
-    StructureSamples
-
     Raises
     ------
-    BowfreeError, DataError, GraphError, KnowledgeError
-        If the input is invalid, or the time limit leaves fewer than 4 samples per chain.
-    WorkInterrupted
-        On Ctrl-C: a :class:`KeyboardInterrupt` whose ``result`` has the samples drawn so far.
-    WorkersLost
-        If all workers of the executor are lost; its ``result`` has the samples drawn so far.
+    TimeIsUp
+        If the time limit leaves fewer than 4 samples per chain.
+    WorkInterrupted, WorkersLost
+        On Ctrl-C, or if all workers of the executor are lost. The attribute ``result`` has the
+        samples drawn so far.
 
     Examples
     --------
@@ -171,10 +166,6 @@ def structure_mcmc(
     >>> adjacent = samples.directed + samples.directed.T + samples.bidirected
     >>> bool(adjacent[0, 1] > 0.99), bool(adjacent[0, 2] < 0.1), samples.mixed
     (True, True, True)
-
-    References
-    ----------
-    Sections 3.1 and 3.2 of the paper, for the score and for the neighbors of a graph.
     """
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
     pool: list[tuple[Bits, Bits]] = []

@@ -34,10 +34,9 @@ LARGE = 2.0  # ratio of standard errors from which an edge is named
 
 
 def with_scaled_size(moments: Moments, graph: MixedGraph) -> tuple[Moments, float, tuple[Row, ...]]:
-    """Return the moments with the size n / c, the factor c, and the edges named by `check_edges`.
+    """Return the moments with the size n / c, the factor c of a well fitting graph, and odd edges.
 
-    The factor is that of a graph that fits well. It is never below 1: light tails do not make
-    evidence stronger.
+    The factor is never below 1: light tails do not make evidence stronger.
     """
     size = moments.n / moments.n_rows  # Gamma refers to the number of rows
     plain = Moments._unchecked(moments.names, moments.S, moments.n)
@@ -57,8 +56,7 @@ def with_scaled_size(moments: Moments, graph: MixedGraph) -> tuple[Moments, floa
 def _check_edges(fit: Fit, sandwich: Sandwich, scaling: float) -> tuple[Row, ...]:
     """Return the edges whose sandwich standard error exceeds twice the scaled one of normal theory.
 
-    Rows have a, mark, b and ``ratio``, of the sandwich to the unscaled standard error; the largest
-    come first.
+    Rows have a, mark, b and ``ratio``, of the sandwich to the unscaled standard error.
     """
     robust = np.diag(sandwich.covariance("observed"))
     information = observed_information(fit.B, fit.Omega, fit.S, 1.0, fit._parameters)

@@ -166,17 +166,6 @@ def choose_penalty(
     time_limit : float, optional
         Seconds after which an error is raised: penalties can only be compared on all folds.
 
-    Returns
-    -------
-    PenaltyChoice
-
-    Raises
-    ------
-    BowfreeError
-        If there are fewer than two penalties or folds, a penalty is negative, or time was up.
-    DataError
-        If the folds are too small.
-
     Examples
     --------
     >>> import bowfree as bf
@@ -236,9 +225,8 @@ def choose_penalty(
 def _choose(folds: Floats) -> tuple[int, int]:
     """Return the indices of the best penalty and of the largest one within one standard error.
 
-    Two cases would depend on rounding. Penalties that led to equivalent graphs are tied: the
-    smallest counts as the best. And if a penalty differs in one fold only, by g, then both the gap
-    of the means and its standard error are g / cv exactly: this counts as within.
+    Two cases would depend on rounding: penalties that led to equivalent graphs are tied, and if a
+    penalty differs in one fold only, the gap of the means is exactly one standard error.
     """
     mean = folds.mean(axis=0)
     best = int(np.flatnonzero(mean >= mean.max() - TOLERANCE)[0])

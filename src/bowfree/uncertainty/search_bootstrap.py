@@ -239,16 +239,8 @@ def bootstrap(
     limit : int
         Largest number of members of each connected component of a class to enumerate.
 
-    Returns
-    -------
-    BootstrapResult
-
     Raises
     ------
-    BowfreeError
-        If there are too few resamples for the confidence level, or an option is invalid.
-    DataError
-        If the data are invalid.
     WorkInterrupted
         On Ctrl-C: a :class:`KeyboardInterrupt` whose ``result`` has the resamples finished so far.
 

@@ -181,17 +181,6 @@ def stability_selection(
     restarts : int, optional
         Number of restarts of each search; by default 3.
 
-    Returns
-    -------
-    StablePairs
-
-    Raises
-    ------
-    BowfreeError
-        If an option is invalid, or time was up before the first half was searched.
-    DataError
-        If the data are invalid.
-
     Examples
     --------
     >>> import bowfree as bf

@@ -132,10 +132,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
 
     @cached_property
     def effect_mcse(self) -> Floats:
-        """Monte Carlo standard error of the frequency of graphs with a directed path from j to i.
-
-        Entry ``[i, j]``, shape (d, d).
-        """
+        """Monte Carlo standard error of the frequency of a directed path from j to i, (d, d)."""
         d = len(self.names)
         paths = path_indicators(self.states, d)
         errors = np.array([[mcse(paths[:, :, i, j]) for j in range(d)] for i in range(d)])
@@ -210,16 +207,8 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame with one row for each possible edge.
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-
-        Returns
-        -------
-        data frame
-            Columns a, mark (``->``, ``<-``, ``<->``), b, frequency, mcse (its Monte Carlo standard
-            error), r_hat, ess; the last is NaN for edges that do not vary.
+        Its columns are a, mark (``->``, ``<-``, ``<->``), b, frequency, mcse (its Monte Carlo
+        standard error), r_hat, ess; the last is NaN for edges that do not vary.
         """
         return data_frame(
             {
@@ -293,8 +282,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
 def per_edge(states: States, statistic: Callable[[npt.NDArray[np.bool_]], Any]) -> Floats:
     """Return a statistic of the indicators of ``->``, ``<-``, ``<->``, shape (pairs, 3).
 
-    `states` has shape (chains, samples, pairs); `statistic` is applied to arrays of shape (chains,
-    samples).
+    It is applied to arrays of shape (chains, samples).
     """
     values = [
         [statistic(states[:, :, k] == state) for state in EDGES] for k in range(states.shape[2])
@@ -372,10 +360,9 @@ def normal_ranks(draws: npt.ArrayLike) -> Floats:
 
 
 def split_r_hat(draws: npt.ArrayLike) -> float:
-    """Return the split R-hat of draws of shape (chains, samples).
+    """Return the split R-hat of draws of shape (chains, samples); NaN with fewer than 4 samples.
 
-    It is 1 if all draws are equal, infinite if the half-chains are constant and differ, and NaN
-    with fewer than 4 samples per chain.
+    It is 1 if all draws are equal, and infinite if the half-chains are constant and differ.
     """
     halves = _halves(draws)
     n = halves.shape[1]
@@ -390,11 +377,10 @@ def split_r_hat(draws: npt.ArrayLike) -> float:
 
 
 def effective_sample_size(draws: npt.ArrayLike) -> float:
-    """Return the effective sample size of draws of shape (chains, samples).
+    """Return the effective sample size of draws of shape (chains, samples), NaN if they are equal.
 
     Autocorrelations are estimated over all half-chains together and summed in pairs as long as the
-    sums are positive, made non-increasing (Geyer's initial monotone sequence). NaN if all draws are
-    equal, and with fewer than 4 samples per chain.
+    sums are positive, made non-increasing (Geyer's initial monotone sequence).
     """
     halves = _halves(draws)
     m, n = halves.shape
