@@ -20,8 +20,7 @@ from command_line import run
 def test_learn_prints_the_graph_and_its_class(plants):
     out = run("learn", plants).stdout
     result = bf.greedy_search(bf.datasets.load_demo(), rng=0)
-    edges = ", ".join(f"{a} {mark} {b}" for a, mark, b in result.graph.edges)
-    assert f"best graph: {edges}" in " ".join(out.split())
+    assert f"best graph: {result.graph}" in " ".join(out.split())
     rows = {line.split("  ")[0]: line.split() for line in out.splitlines()}
     assert rows["sun -> leaves"][-4:-1] == ["50", "%", "o->"]
     assert rows["leaves -> fruit"][-2] == "all"
@@ -256,19 +255,10 @@ def test_isolated_variables_are_named(tmp_path):
     sem.sample(300, rng=1, as_frame="pandas").to_csv(path, index=False)
     out = run("learn", path, "--restarts", 1).stdout
     first = next(line for line in out.splitlines() if line.startswith("best graph"))
-    assert first.endswith("; without edges: alone")
+    assert first.endswith(", isolated: alone")
     marks = ("x -> y", "y -> x", "x <-> y", "y <-> x")
     (row,) = [line for line in out.splitlines() if line.strip().startswith(marks)]
     assert " 0.000 " not in row  # small units have digits, too
-
-
-def test_many_edges_are_counted(tmp_path):
-    names = [f"v{i}" for i in range(8)]
-    graph = bf.MixedGraph(names, [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]])
-    path = tmp_path / "data.csv"
-    bf.random_sem(graph, rng=2).sample(2000, rng=1, as_frame="pandas").to_csv(path, index=False)
-    out = run("learn", path, "--restarts", 1, "--time-limit", 5).stdout
-    assert "listed below" in " ".join(out.split())
 
 
 def test_many_edges_are_cut_to_the_strongest(plants, monkeypatch):

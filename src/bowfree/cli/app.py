@@ -17,16 +17,11 @@ from bowfree.cli.work import Work
 @click.command(epilog="Example: bowfree app plants.csv")
 @data_options
 @opt.graph_options
-@click.option(
-    "--penalty",
-    type=click.FloatRange(min=0),
-    default=1.0,
-    help="Weight of log n for each node and edge in the score; 0.5 is the usual BIC.",
-)
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help="Port of the page. [default: any free port]"
-)
-@click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")
+@opt.options("""
+--penalty number>=0 = 1.0 | Weight of log n for each node and edge in the score; 0.5 is the usual BIC.
+--port int>=0<=65535 | Port of the page. [default: any free port]
+--no-browser flag | Print the address, but do not open a browser.
+""")
 def app(penalty: float, port: int | None, no_browser: bool, **given: Any) -> None:
     """Draw, fit, search and compare graphs for DATA in your browser.
 

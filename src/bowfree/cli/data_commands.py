@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
-from bowfree.cli.terminal import echo, naming, print_json, say, show, show_or_json
+from bowfree.cli.terminal import OPTIONS, echo, naming, print_json, say, show, show_or_json
 from bowfree.cli.work import Work
 from bowfree.equivalence.targets import target_set
 from bowfree.errors import DataWarning
 from bowfree.formats.lavaan_model import LavaanModel
-from bowfree.formats.text_formats import FORMATS, read
+from bowfree.formats.text_formats import read
 from bowfree.graph.mixed_graph import MixedGraph, graph_of
-from bowfree.parameters import Baseline, Interval, Penalty, StandardErrorKind, TestKind
 from bowfree.results.display import Table, significant
 from bowfree.text_reading import read_text
 
@@ -32,37 +31,20 @@ _NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
 @data_options
 @condition_options
 @opt.graph_options
-@opt.shared_option("se", type=click.Choice(get_args(StandardErrorKind)))
-@opt.shared_option("test", type=click.Choice(get_args(TestKind)))
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=2),
-    help="Number of bootstrap samples for --se bootstrap. [default: 1000]",
-)
-@opt.shared_option("interval", type=click.Choice(get_args(Interval)))
-@click.option("--seed", type=opt.WHOLE, help="Seed for --se bootstrap. [default: 0]")
-@opt.shared_option("baseline", type=click.Choice(get_args(Baseline)), default="exogenous")
-@opt.shared_option("fixed_x", is_flag=True)
-@opt.penalty_option
-@click.option("--indices", is_flag=True, help="Add score tests for all edges that are absent.")
-@click.option(
-    "--changes", is_flag=True, help="Add exact refits with each edge added, removed or changed."
-)
+@opt.options("""
+se
+test
+--resamples/n_bootstrap int>=2 | Number of bootstrap samples for --se bootstrap. [default: 1000]
+interval
+--seed/rng int>=0 | Seed for --se bootstrap. [default: 0]
+baseline
+fixed_x
+penalty
+--indices flag | Add score tests for all edges that are absent.
+--changes flag | Add exact refits with each edge added, removed or changed.
+""")
 @opt.json_option
-def fit(
-    se: str | None,
-    test: str | None,
-    resamples: int | None,
-    interval: str | None,
-    seed: int | None,
-    baseline: str,
-    fixed_x: bool,
-    penalty: Penalty,
-    indices: bool,
-    changes: bool,
-    as_json: bool,
-    **given: Any,
-) -> None:
+def fit(indices: bool, changes: bool, as_json: bool, **given: Any) -> None:
     """Fit the parameters of a graph to DATA, a file with named columns.
 
     DATA is a text file (.csv, .tsv, .txt, also .gz and .zst), or .parquet, .feather, .sav, .dta or
@@ -70,17 +52,19 @@ def fit(
     """
     import bowfree as bf
 
-    bootstrap = {"--resamples": resamples, "--interval": interval, "--seed": seed}
-    for name, value in bootstrap.items():
-        if value is not None and se != "bootstrap":
-            raise click.UsageError(f"{name} belongs to --se bootstrap")
+    names = ("se", "test", "baseline", "fixed_x")
+    inference = {name: given.pop(name) for name in names}
+    defaults = {"n_bootstrap": 1000, "interval": "percentile", "rng": 0}
+    chosen = {name: given.pop(name) for name in defaults}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    if inference["se"] == "bootstrap":
+        inference |= defaults | chosen
+    else:
+        opt.refuse({f"{OPTIONS[name]} belongs to --se bootstrap": True for name in chosen})
+    penalty = given.pop("penalty")
     model = opt.read_model(given)
     source = read_source(given)
     arguments = source.arguments(graph_of(model).nodes)
-    inference: dict[str, Any] = {"se": se, "test": test, "baseline": baseline, "fixed_x": fixed_x}
-    if se == "bootstrap":
-        inference |= {"rng": seed or 0, "n_bootstrap": resamples or 1000}
-        inference["interval"] = interval or "percentile"
     work = Work.begin()
     result = work.run(
         "the fit", bf.fit, model, **arguments, penalty=penalty, **inference, required=True
@@ -114,26 +98,11 @@ def fit(
     '--graph "both=sun -> leaves <- water"'
 )
 @data_options
-@click.option(
-    "--graph",
-    "graphs",
-    multiple=True,
-    metavar="[NAME=]TEXT",
-    help='A graph, as in "x -> y, y <-> z"; repeat the option for each graph.',
-)
-@click.option(
-    "--graph-file",
-    "graph_files",
-    multiple=True,
-    type=opt.EXISTING_FILE,
-    help="A file that contains a graph; the graph is named after the file.",
-)
-@click.option(
-    "--format",
-    "graph_format",
-    type=click.Choice(FORMATS),
-    help="Format of the files. [default: text]",
-)
+@opt.options("""
+--graph/graphs [NAME=]TEXT* | A graph, as in "x -> y, y <-> z"; repeat the option for each graph.
+--graph-file/graph_files FILE* | A file that contains a graph; the graph is named after the file.
+--format/graph_format FORMAT | Format of the files. [default: text]
+""")
 @opt.json_option
 def compare(
     graphs: tuple[str, ...],
@@ -149,30 +118,28 @@ def compare(
     """
     import bowfree as bf
 
-    if graph_format is not None and not graph_files:
-        raise click.UsageError("--format belongs to --graph-file")
+    unused = graph_format is not None and not graph_files
+    opt.refuse({"--format belongs to --graph-file": unused})
     named: dict[str, MixedGraph] = {}
-
-    def add(name: str, graph: MixedGraph) -> None:
-        if name in named:
-            raise click.UsageError(f"two graphs are called {name}; use --graph 'name=x -> y'")
+    texts = [("--graph", f"G{k}", text) for k, text in enumerate(graphs, start=1)]
+    texts += [("--graph-file", path.stem, read_text(path)) for path in graph_files]
+    for option, name, text in texts:
+        format = "text"
+        if option == "--graph-file":
+            format = graph_format or "text"
+        elif found := _NAMED_GRAPH.fullmatch(text):
+            name, text = found.groups()
+        with naming(option):
+            graph = read(text, format=format)
+        opt.refuse({f"two graphs are called {name}; use --graph 'name=x -> y'": name in named})
         named[name] = graph
-
-    for k, text in enumerate(graphs, start=1):
-        found = _NAMED_GRAPH.fullmatch(text)
-        name, content = (found[1], found[2]) if found else (f"G{k}", text)
-        with naming("--graph"):
-            add(name, read(content, format="text"))
-    for path in graph_files:
-        with naming("--graph-file"):
-            add(path.stem, read(read_text(path), format=graph_format or "text"))
-    if len(named) < 2:
-        raise click.UsageError("give two graphs or more, each with its own --graph or --graph-file")
+    few = "give two graphs or more, each with its own --graph or --graph-file"
+    opt.refuse({few: len(named) < 2})
     nodes = dict.fromkeys(node for graph in named.values() for node in graph.nodes)
     arguments = read_source(given).arguments(tuple(nodes))
     work = Work.begin()
-    found = work.run("the comparison", bf.compare, named, **arguments, required=True)
-    work.output(show_or_json, found, as_json)
+    compared = work.run("the comparison", bf.compare, named, **arguments, required=True)
+    work.output(show_or_json, compared, as_json)
     work.end()
 
 
@@ -183,12 +150,16 @@ def compare(
 @data_options
 @condition_options
 @opt.graph_options
-@click.option("--of", multiple=True, metavar="NAME", help="Print effects of this variable only.")
-@click.option("--on", multiple=True, metavar="NAME", help="Print effects on this variable only.")
-@opt.limit_option
+@opt.options("""
+--of NAME* | Print effects of this variable only.
+--on NAME* | Print effects on this variable only.
+limit
+""")
 @opt.search_options
-@click.option("--steps", type=opt.COUNT, help="Steps of each Markov chain.")
-@click.option("--max-steps", type=opt.COUNT, help="Most steps, if the chains disagree.")
+@opt.options("""
+--steps int>=1 | Steps of each Markov chain.
+--max-steps int>=1 | Most steps, if the chains disagree.
+""")
 @opt.budget_options
 @opt.json_option
 @click.pass_context
@@ -225,9 +196,14 @@ def effects(
     }
     averages = given["graph"] is None and given["graph_file"] is None
     wrong = ["limit"] if averages else [*opt.SEARCH_NAMES, "knowledge", "steps", "max_steps"]
-    for option in (chosen[name] for name in wrong if name in chosen):
-        place = "belongs to" if averages else "does not go together with"
-        raise click.UsageError(f"{option} {place} --graph or --graph-file")
+    place = "belongs to" if averages else "does not go together with"
+    opt.refuse(
+        {
+            f"{chosen[name]} {place} --graph or --graph-file": True
+            for name in wrong
+            if name in chosen
+        }
+    )
     budget, search = opt.read_budget(given), opt.read_search(given)
     steps = {name: given.pop(name) for name in ("steps", "max_steps")}
     graph = None if averages else opt.read_graph(given)
@@ -279,19 +255,14 @@ def _show_chosen(found: Any, of: tuple[str, ...], on: tuple[str, ...], as_json: 
     rows = [
         found.effect(of=a, on=b) for a in of or found.names for b in on or found.names if a != b
     ]
-    if not rows:
-        raise click.UsageError("--of and --on name the same variable")
+    opt.refuse({"--of and --on name the same variable": not rows})
     if as_json:
         print_json({"effects": [row.to_dict() for row in rows]})
         return
     wanted = ("of", "on", "probability", "positive", "negative", "mean", "lower", "upper")
     headings = tuple(name for name in wanted if name in dict(rows[0]))
-    cells = [tuple(_cell(row[name]) for name in headings) for row in rows]
+    cells = [(row.of, row.on, *(significant(row[x]) for x in headings[2:])) for row in rows]
     show([Table(headings, cells, left=(0, 1))])
-
-
-def _cell(value: str | float) -> str:
-    return value if isinstance(value, str) else significant(value)
 
 
 @click.command(epilog="Example: bowfree bootstrap plants.csv --resamples 200 --jobs -1 --seed 1")
@@ -299,16 +270,12 @@ def _cell(value: str | float) -> str:
 @condition_options
 @opt.search_options
 @opt.budget_options
-@click.option(
-    "--resamples", type=opt.COUNT, default=100, help="Number of resamples; each has its own search."
-)
-@opt.shared_option("confidence", type=opt.FRACTION, default=0.95)
-@click.option(
-    "--max-false",
-    type=opt.POSITIVE,
-    help="Use stability selection instead: select pairs that are adjacent in most halves of the "
-    "rows, with at most this many false ones on average.",
-)
+@opt.options("""
+--resamples int>=1 = 100 | Number of resamples; each has its own search.
+confidence
+--max-false number>0 | Use stability selection instead: select pairs that are adjacent in most
+    halves of the rows, with at most this many false ones on average.
+""")
 @opt.json_option
 def bootstrap(
     resamples: int, confidence: float, max_false: float | None, as_json: bool, **given: Any
@@ -323,8 +290,8 @@ def bootstrap(
 
     budget, search = opt.read_budget(given), opt.read_search(given)
     source = read_source(given)
-    if source.cov is not None:
-        raise click.UsageError("bootstrap resamples rows; give a table of observations")
+    rows = "bootstrap resamples rows; give a table of observations"
+    opt.refuse({rows: source.cov is not None})
     arguments = source.arguments()
     data = arguments.pop("data")
     if source.conditions is not None:

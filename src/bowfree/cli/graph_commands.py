@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -16,7 +16,7 @@ from bowfree.equivalence.classes import ClassMethod
 from bowfree.errors import ParseError
 from bowfree.formats.text_formats import EXPORTS, FORMATS, write
 from bowfree.graph.text import parse
-from bowfree.parameters import GraphClass, Kind
+from bowfree.parameters import Kind
 from bowfree.text_reading import decode, load_json, read_text
 
 if TYPE_CHECKING:
@@ -28,22 +28,16 @@ if TYPE_CHECKING:
     'Or: bowfree equiv --graph "x -> y -> z" --and "x <- y <- z" --experiment y'
 )
 @opt.graph_options
-@click.option(
-    "--and", "other", metavar="TEXT", help="A second graph: decide whether the two are equivalent."
-)
+@opt.options("--and/other TEXT | A second graph: decide whether the two are equivalent.")
 @opt.experiment_option
-@opt.kind_option
-@click.option(
-    "--method",
-    type=click.Choice(get_args(ClassMethod)),
-    default="exact",
-    help="All equivalent graphs, or those that a faster method finds.",
-)
-@click.option(
-    "--list", "n_listed", type=click.IntRange(0, 10**9), default=0, help="Print this many graphs."
-)
-@opt.time_limit_option
-@click.option("--svg", type=opt.NewPath(), help="A new file for a picture.")
+@opt.options("""
+kind
+--method {exact,edge-changes,colliders} = exact | All equivalent graphs, or those that a faster
+    method finds.
+--list/n_listed int>=0<=1000000000 = 0 | Print this many graphs.
+time_limit
+--svg NEW | A new file for a picture.
+""")
 @opt.json_option
 def equiv(
     other: str | None,
@@ -66,8 +60,8 @@ def equiv(
     graph = opt.read_graph(given)
     targets = [(), *opt.read_targets("--experiment", experiments, graph)]
     if other is not None:
-        if n_listed or svg is not None or method != "exact":
-            raise click.UsageError("--list, --svg and --method do not go together with --and")
+        listing = n_listed or svg is not None or method != "exact"
+        opt.refuse({"--list, --svg and --method do not go together with --and": listing})
         with naming("--and"):
             verdict = bf.explain_equivalence(graph, parse(other), targets=targets, kind=kind)
         if as_json:
@@ -104,35 +98,16 @@ def equiv(
     "Or: bowfree design --graph-file graph.txt --experiment akt --max-targets 2"
 )
 @opt.graph_options
-@click.option(
-    "--candidate",
-    "candidates",
-    metavar="NAME",
-    multiple=True,
-    help="A variable that can be intervened on; may be repeated. [default: all]",
-)
-@click.option(
-    "--max-targets",
-    type=opt.COUNT,
-    default=1,
-    help="Largest number of variables to intervene on at once.",
-)
+@opt.options("""
+--candidate/candidates NAME* | A variable that can be intervened on; may be repeated. [default: all]
+--max-targets int>=1 = 1 | Largest number of variables to intervene on at once.
+""")
 @opt.experiment_option
-@opt.kind_option
-@opt.limit_option
-@opt.time_limit_option
+@opt.options("kind\nlimit\ntime_limit")
 @opt.jobs_option
 @opt.json_option
 def design(
-    candidates: tuple[str, ...],
-    max_targets: int,
-    experiments: tuple[str, ...],
-    kind: Kind,
-    limit: int | None,
-    time_limit: float | None,
-    n_jobs: int,
-    as_json: bool,
-    **given: Any,
+    candidates: tuple[str, ...], experiments: tuple[str, ...], as_json: bool, **given: Any
 ) -> None:
     """Rank possible experiments by what they would reveal about the graph.
 
@@ -144,20 +119,13 @@ def design(
 
     graph = opt.read_graph(given)
     named = opt.read_targets("--candidate", candidates, graph)
-    limits: dict[str, Any] = {} if limit is None else {"limit": limit}
+    done = opt.read_targets("--experiment", experiments, graph)
+    given |= {"candidates": [name for names in named for name in names] or None}
+    if given["limit"] is None:
+        del given["limit"]
     work = Work.begin()
     found = work.run(
-        "the experiments",
-        bf.design,
-        graph,
-        candidates=[name for names in named for name in names] or None,
-        max_targets=max_targets,
-        kind=kind,
-        targets=[(), *opt.read_targets("--experiment", experiments, graph)],
-        n_jobs=n_jobs,
-        time_limit=time_limit,
-        **limits,
-        required=True,
+        "the experiments", bf.design, graph, targets=[(), *done], **given, required=True
     )
     work.output(show_or_json, found, as_json)
     work.end()
@@ -165,10 +133,10 @@ def design(
 
 @click.command(epilog="Example: bowfree convert graph.txt --from tetrad --to lavaan")
 @click.argument("file", type=click.File("rb"))
-@click.option("--from", "source", type=click.Choice(FORMATS), required=True, help="Its format.")
-@click.option(
-    "--to", "target", type=click.Choice(FORMATS + EXPORTS), required=True, help="The new format."
-)
+@opt.options(f"""
+--from/source FORMAT! | Its format.
+--to/target {{{",".join(FORMATS + EXPORTS)}}}! | The new format.
+""")
 @opt.lavaan_auto_option
 def convert(file: BinaryIO, source: str, target: str, auto: str) -> None:
     """Write the graph in FILE (- for standard input) in another format."""
@@ -179,33 +147,22 @@ def convert(file: BinaryIO, source: str, target: str, auto: str) -> None:
     echo(text, nl=False)
 
 
-_rows_option = click.option("--n", type=opt.COUNT, default=1000, help="Number of rows.")
-_seed_option = click.option(
-    "--seed", type=opt.WHOLE, required=True, help="Seed; the same seed gives the same data."
-)
+_sample_options = opt.options("""
+--n int>=1 = 1000 | Number of rows.
+--seed int>=0! | Seed; the same seed gives the same data.
+""")
 
 
 @click.command(epilog="Example: bowfree simulate --nodes 10 --max-in-degree 2 --seed 1 --out truth")
-@click.option("--nodes", type=opt.COUNT, required=True, help="Number of variables.")
-@_rows_option
-@opt.max_in_degree_option
-@opt.shared_option("max_edges", type=opt.WHOLE)
-@opt.class_option
-@_seed_option
-@click.option(
-    "--out",
-    type=opt.NewPath(),
-    help="A new folder for data, graph and model. [default: data to standard output]",
-)
-def simulate(
-    nodes: int,
-    n: int,
-    max_in_degree: int | None,
-    max_edges: int | None,
-    graph_class: GraphClass,
-    seed: int,
-    out: Path | None,
-) -> None:
+@opt.options("--nodes int>=1! | Number of variables.")
+@_sample_options
+@opt.options("""
+max_in_degree
+max_edges
+graph_class
+--out NEW | A new folder for data, graph and model. [default: data to standard output]
+""")
+def simulate(nodes: int, n: int, seed: int, out: Path | None, **given: Any) -> None:
     """Draw a random graph, its parameters (section 4.1 of the paper) and data, as CSV.
 
     The graph is drawn uniformly from its class.
@@ -216,9 +173,7 @@ def simulate(
     from bowfree.datasets.tables import Table, write_table
 
     rng = np.random.default_rng(seed)
-    graph = bf.random_bap(
-        nodes, max_in_degree=max_in_degree, max_edges=max_edges, graph_class=graph_class, rng=rng
-    )
+    graph = bf.random_bap(nodes, **given, rng=rng)
     model = bf.random_sem(graph, rng=rng)
     data = write_table(Table(graph.nodes, model.sample(n, rng=rng)))
     if out is None:
@@ -236,16 +191,11 @@ def simulate(
 
 @click.command(epilog='Example: bowfree sample --graph "x -> y <-> z" --n 500 --seed 1 > data.csv')
 @opt.graph_options
-@click.option(
-    "--model",
-    type=opt.EXISTING_FILE,
-    help="A model.json of `learn` or `simulate`, in place of a graph, with its parameters.",
-)
-@_rows_option
-@_seed_option
-@click.option(
-    "--out", type=opt.NewPath(), help="A new file for the data. [default: standard output]"
-)
+@opt.options("""
+--model FILE | A model.json of `learn` or `simulate`, in place of a graph, with its parameters.
+""")
+@_sample_options
+@opt.options("--out NEW | A new file for the data. [default: standard output]")
 def sample(model: Path | None, n: int, seed: int, out: Path | None, **given: Any) -> None:
     """Draw data from a graph with random parameters (section 4.1 of the paper), as CSV."""
     import numpy as np

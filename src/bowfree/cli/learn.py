@@ -18,26 +18,23 @@ from bowfree.cli.terminal import echo, print_json, say, show
 from bowfree.cli.work import Work
 from bowfree.data.nominal import BlockMoments
 from bowfree.errors import DataWarning
-from bowfree.formats.text_formats import FORMATS, write
-from bowfree.graph.text import quote
-from bowfree.results.display import Table, count, percent, significant
+from bowfree.formats.text_formats import write
+from bowfree.graph.text import describe
+from bowfree.results.display import Table, count, percent, shorten_list, significant
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from bowfree.data.moments import Moments
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.equivalence.class_summary import ClassSummary
-    from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.model.fit_result import Fit
     from bowfree.search.result import SearchResult
     from bowfree.uncertainty.average_result import AveragedEffects
 
 
 MAX_EDGES = 40  # rows of the table of edges
-MAX_LISTED = 12  # edges in the first line
 CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarized in part
 MAX_EFFECTS = 10  # rows of the table of effects
-LEAST_PROBABILITY = 0.5  # of an effect in the table
 MAX_AVERAGED = 30  # variables; averaging takes minutes beyond
 
 
@@ -45,26 +42,17 @@ MAX_AVERAGED = 30  # variables; averaging takes minutes beyond
 @data_options
 @condition_options
 @opt.search_options
-@click.option(
-    "--holdout",
-    type=opt.FRACTION,
-    help="Share of the rows to reserve for standard errors and tests, such as 0.5.",
-)
-@click.option(
-    "--exact",
-    is_flag=True,
-    help="Prove that no better graph with districts of at most 2 variables (or --max-district) and "
-    "at most 3 parents of each variable exists; for up to about 12 variables.",
-)
+@opt.options("""
+--holdout fraction | Share of the rows to reserve for standard errors and tests, such as 0.5.
+--exact flag | Prove that no better graph with districts of at most 2 variables (or --max-district)
+    and at most 3 parents of each variable exists; for up to about 12 variables.
+""")
 @opt.budget_options
-@click.option("--out", type=opt.NewPath(), help="A new folder for all results.")
-@click.option("--report", type=opt.NewPath(), help="A new file for a report in HTML.")
-@click.option(
-    "--format",
-    "graph_format",
-    type=click.Choice(FORMATS),
-    help="Print only the graph, in this format.",
-)
+@opt.options("""
+--out NEW | A new folder for all results.
+--report NEW | A new file for a report in HTML.
+--format/graph_format FORMAT | Print only the graph, in this format.
+""")
 @opt.json_option
 def learn(
     out: Path | None,
@@ -89,12 +77,11 @@ def learn(
     from bowfree.model.fitting import fit_quietly
     from bowfree.visualization.report import render
 
-    if as_json and graph_format is not None:
-        raise click.UsageError("choose one of --json and --format")
+    opt.refuse({"choose one of --json and --format": as_json and graph_format is not None})
     budget, search = opt.read_budget(given), opt.read_search(given)
     source = read_source(given)
-    if holdout is not None and source.cov is not None:
-        raise click.UsageError("--holdout needs observations; DATA is a covariance matrix")
+    rows_missing = holdout is not None and source.cov is not None
+    opt.refuse({"--holdout needs observations; DATA is a covariance matrix": rows_missing})
     arguments = source.arguments(rows=holdout is not None)
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
     rows = None if source.conditions is not None else arguments.get("data")
@@ -170,7 +157,7 @@ class _Findings:
         """Yield the text that the command prints."""
         result, fit, members, average = self.result, self.fit, self.members, self.average
         yield _observations(result)
-        yield f"best graph: {_edge_list(result.graph)}"
+        yield f"best graph: {shorten_list(describe(result.graph), 'all edges are listed below')}"
         yield ""
         if result.graph.n_edges and fit is not None:
             summary = None if members is None else members.summary()
@@ -193,7 +180,10 @@ class _Findings:
         if average is not None:
             yield ""
             yield "total effects, averaged over all graphs that the data support:"
-            yield _effect_table(average)
+            rest = "less probable ones: --json has all"
+            for part in average._sections():
+                if isinstance(part, Table):
+                    yield replace(part, most=MAX_EFFECTS, rest=rest)
         yield ""
         for sentence in self.warnings():
             yield f"! {sentence}"
@@ -250,19 +240,6 @@ class _Findings:
         if average is not None:
             yield "averaged.txt", lambda: str(average)
             yield "averaged.json", lambda: json.dumps(average.to_dict(), indent=2)
-
-
-def _edge_list(graph: MixedGraph) -> str:
-    """List the edges, or count them if there are many, and name the isolated variables."""
-    if not graph.n_edges:
-        return "no edges"
-    edges = ", ".join(f"{quote(a)} {mark} {quote(b)}" for a, mark, b in graph.edges)
-    if graph.n_edges > MAX_LISTED:
-        effects = count(graph.n_directed, "direct effect")
-        hidden = count(graph.n_bidirected, "hidden common cause")
-        edges = f"{effects} (->) and {hidden} (<->), listed below"
-    alone = [quote(name) for name in graph.nodes if not graph.neighbors(name)]
-    return edges + (f"; without edges: {', '.join(alone)}" if alone else "")
 
 
 def _class_size(result: SearchResult, members: EquivalenceClass) -> str:
@@ -325,30 +302,4 @@ def _edge_table(
         left=(0, 5),
         most=len(rows),
         rest="weaker ones: --json, --out and --report have all",
-    )
-
-
-def _effect_table(average: AveragedEffects) -> str | Table:
-    """Return a table of the most probable total effects."""
-    from bowfree.model.effect_tables import effect_pairs
-
-    pairs = effect_pairs(average.probability >= LEAST_PROBABILITY)
-    pairs.sort(key=lambda pair: -average.probability[pair])
-    if not pairs:
-        return f"none has a probability of {LEAST_PROBABILITY} or more"
-    names = average.names
-    rows = [
-        (
-            f"{quote(names[j])} on {quote(names[i])}",
-            f"{average.probability[i, j]:.2f}",
-            significant(average.mean[i, j]),
-            f"{significant(average.lower[i, j])} to {significant(average.upper[i, j])}",
-        )
-        for i, j in pairs
-    ]
-    return Table(
-        ("effect", "P(effect)", "mean", "95 % interval"),
-        rows,
-        most=MAX_EFFECTS,
-        rest="less probable ones: --json has all",
     )

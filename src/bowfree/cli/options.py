@@ -1,17 +1,20 @@
-"""Options that several commands share, and functions that read their values.
+"""Declaration of options, options that several commands share, and functions that read their values.
 
-:func:`shared_option` makes the option of a parameter that functions of the library share; its help
-text is the description of the parameter. The functions ``read_*`` remove the values of a group of
-options from the keyword arguments of a command and return what the library needs.
+:func:`options` declares options by a text, one entry for each. An option of the command line itself
+is ``--name/parameter KIND = default | help``, and the name alone is an option that sets a shared
+parameter of the library, with the type and help text of :mod:`bowfree.parameters`. The functions
+``read_*`` remove the values of a group of options from the keyword arguments of a command and return
+what the library needs.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import click
 
@@ -23,7 +26,7 @@ from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.text_formats import FORMATS, read
 from bowfree.graph.mixed_graph import MixedGraph, graph_of
 from bowfree.graph.text import parse
-from bowfree.parameters import GraphClass, Kind, summary
+from bowfree.parameters import DESCRIPTIONS, summary
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import join_names, read_text, short_repr, truncate
 
@@ -71,22 +74,35 @@ class NewPath(click.Path):
         return path
 
 
-WHOLE, COUNT = click.IntRange(min=0), click.IntRange(min=1)
-EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-POSITIVE = click.FloatRange(min=0, min_open=True)
-FRACTION = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
+_TYPES = {
+    "FILE": click.Path(exists=True, dir_okay=False, path_type=Path),
+    "FOLDER": click.Path(file_okay=False, path_type=Path),
+    "NEW": NewPath(),
+    "FORMAT": click.Choice(FORMATS),
+    "int": click.INT,
+    "number": click.FLOAT,
+    "number>0": click.FloatRange(min=0, min_open=True),
+    "number>=0": click.FloatRange(min=0),
+    "fraction": click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+}
 
 
-# --- groups of options ----------------------------------------------------------------------------
+# --- declaration ----------------------------------------------------------------------------------
 
-
-def shared_option(name: str, **settings: Any) -> Option[Any]:
-    """Return the option that sets a shared parameter, described in :mod:`bowfree.parameters`."""
-    text = summary(name).replace("; overrides that of `space`", "").replace("``", "")
-    text = in_options(text.replace("the function", "the command"))
-    option = OPTIONS[name]
-    declared = (option,) if option == "--" + name.replace("_", "-") else (option, name)
-    return click.option(*declared, help=text, **settings)
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "n": {"type": click.FloatRange(min=2)},
+    "max_in_degree": {"type": click.IntRange(min=0)},
+    "max_edges": {"type": click.IntRange(min=0)},
+    "graph_class": {"default": "bap"},
+    "kind": {"default": "perfect"},
+    "means": {"default": "free"},
+    "baseline": {"default": "exogenous"},
+    "penalty": {"default": 1.0},
+    "shrinkage": {"type": NumberOrWord("auto", min=0, max=1)},
+    "smallest_effect": {"type": click.FloatRange(min=0, max=1, max_open=True), "default": 0.0},
+    "confidence": {"type": _TYPES["fraction"], "default": 0.95},
+}
+"""Limits and defaults that the descriptions of shared parameters do not have."""
 
 
 def group(*added: Option[Any]) -> Option[Any]:
@@ -100,97 +116,116 @@ def group(*added: Option[Any]) -> Option[Any]:
     return add
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-class_option = shared_option("graph_class", type=click.Choice(get_args(GraphClass)), default="bap")
-max_in_degree_option = shared_option("max_in_degree", type=WHOLE)
-penalty_option = shared_option(
-    "penalty", type=NumberOrWord("ebic", min=0), metavar="NUMBER|ebic", default=1.0
+def options(text: str) -> Option[Any]:
+    """Return a decorator that adds the options that a text declares.
+
+    KIND is ``flag``, ``{a,b}`` for a choice, one of `_TYPES`, ``int>=0<=9`` with any limits, or a
+    word that stands for text in the help. ``*`` after it permits repetition; ``!`` requires the
+    option.
+    """
+    return group(*map(_option, re.split(r"\n(?=[-\w])", text.strip())))
+
+
+def _option(entry: str) -> Option[Any]:
+    if not entry.startswith("--"):
+        return _shared_option(entry)
+    declared, _, text = entry.partition(" | ")
+    declared, _, default = declared.partition(" = ")
+    names, kind = declared.split()
+    option, _, parameter = names.partition("/")
+    settings: dict[str, Any] = {"multiple": kind.endswith("*"), "required": kind.endswith("!")}
+    kind = kind.rstrip("*!")
+    if kind == "flag":
+        settings = {"is_flag": True}
+    elif kind.startswith("{"):
+        settings["type"] = click.Choice(kind[1:-1].split(","))
+    elif limits := re.fullmatch(r"int>=(\d+)(?:<=(\d+))?", kind):
+        least, most = (None if limit is None else int(limit) for limit in limits.groups())
+        settings["type"] = click.IntRange(least, most)
+    elif kind in _TYPES:
+        settings["type"] = _TYPES[kind]
+    else:
+        settings["metavar"] = kind
+    if default:
+        settings["default"] = default
+    settings["help"] = " ".join(text.split())
+    return click.option(*filter(None, (option, parameter)), **settings)
+
+
+def _shared_option(name: str) -> Option[Any]:
+    text = summary(name).replace("; overrides that of `space`", "").replace("``", "")
+    text = in_options(text.replace("the function", "the command"))
+    kind = DESCRIPTIONS[name].partition("\n")[0].partition(" : ")[2]  # {"a", "b"}, int, bool, ...
+    number, _, word = kind.partition(' or "')
+    settings: dict[str, Any]
+    if kind.startswith("{"):
+        settings = {"type": click.Choice(re.findall(r"[\w-]+", kind.partition("}")[0]))}
+    elif word:
+        word = word.partition('"')[0]
+        settings = {"type": NumberOrWord(word, min=0), "metavar": f"NUMBER|{word}"}
+    elif kind == "bool":
+        settings = {"is_flag": True}
+    else:
+        least = click.IntRange(min=1) if number.startswith("int") else _TYPES["number>0"]
+        settings = {"type": least}
+    option = OPTIONS[name]
+    declared = (option,) if option == "--" + name.replace("_", "-") else (option, name)
+    return click.option(*declared, help=text, **settings | _SETTINGS.get(name, {}))
+
+
+json_option = options("--json/as_json flag | Print JSON.")
+jobs_option = options("--jobs/n_jobs int = 1 | Number of threads; -1 for one per core.")
+seed_option = options(
+    "--seed/rng int>=0 = 0 | Seed; the same seed gives the same result for any number of --jobs."
 )
-kind_option = shared_option("kind", type=click.Choice(get_args(Kind)), default="perfect")
-limit_option = shared_option("limit", type=COUNT)
-time_limit_option = shared_option("time_limit", type=POSITIVE)
-jobs_option = click.option(
-    "--jobs", "n_jobs", type=int, default=1, help="Number of threads; -1 for one per core."
-)
-seed_option = click.option(
-    "--seed",
-    "rng",
-    type=WHOLE,
-    default=0,
-    help="Seed; the same seed gives the same result for any number of --jobs.",
-)
-experiment_option = click.option(
-    "--experiment",
-    "experiments",
-    metavar="NAMES",
-    multiple=True,
-    help='Targets of an experiment that was done, as "akt" or "pkc, mek"; may be repeated.',
-)
-lavaan_auto_option = click.option(
-    "--auto",
-    type=click.Choice(["sem", "none"]),
-    default="sem",
-    help="Complete a lavaan model as sem() does, or read only what is written.",
-)
+experiment_option = options("""
+--experiment/experiments NAMES* | Targets of an experiment that was done, as "akt" or "pkc, mek";
+    may be repeated.
+""")
+lavaan_auto_option = options("""
+--auto {sem,none} = sem | Complete a lavaan model as sem() does, or read only what is written.
+""")
 graph_options = group(
-    click.option("--graph", metavar="TEXT", help='The graph, as in "x -> y, y <-> z".'),
-    click.option("--graph-file", type=EXISTING_FILE, help="A file that contains the graph."),
-    click.option(
-        "--format",
-        "graph_format",
-        type=click.Choice(FORMATS),
-        help="Format of the file. [default: text]",
-    ),
+    options("""
+--graph TEXT | The graph, as in "x -> y, y <-> z".
+--graph-file FILE | A file that contains the graph.
+--format/graph_format FORMAT | Format of the file. [default: text]
+"""),
     lavaan_auto_option,
 )
-search_options = group(
-    click.option(
-        "--knowledge",
-        type=EXISTING_FILE,
-        help="TOML file with required and forbidden edges, tiers, unconfounded variables.",
-    ),
-    class_option,
-    max_in_degree_option,
-    shared_option("max_district", type=COUNT),
-    click.option(
-        "--strategy",
-        type=click.Choice(["ils", "restart"]),
-        default="ils",
-        help="Iterated local search, or the paper's restarts from random graphs.",
-    ),
-    click.option(
-        "--restarts",
-        type=WHOLE,
-        help="Number of random starting graphs. [default: 24 for ils, fewer for many variables, "
-        "3 on resampled data; 100 for restart]",
-    ),
-    penalty_option,
-    shared_option(
-        "smallest_effect", type=click.FloatRange(min=0, max=1, max_open=True), default=0.0
-    ),
-)
+search_options = options("""
+--knowledge FILE | TOML file with required and forbidden edges, tiers, unconfounded variables.
+graph_class
+max_in_degree
+max_district
+--strategy {ils,restart} = ils | Iterated local search, or the paper's restarts from random graphs.
+--restarts int>=0 | Number of random starting graphs. [default: 24 for ils, fewer for many variables,
+    3 on resampled data; 100 for restart]
+penalty
+smallest_effect
+""")
 SEARCH_NAMES = (
-    "graph_class",
-    "max_in_degree",
-    "max_district",
-    "strategy",
-    "restarts",
-    "penalty",
-    "smallest_effect",
+    *("graph_class", "max_in_degree", "max_district"),
+    *("strategy", "restarts", "penalty", "smallest_effect"),
 )
 budget_options = group(
-    time_limit_option,
+    options("time_limit"),
     jobs_option,
-    click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Use the workers of this dask scheduler, such as tcp://10.0.0.5:8786.",
-    ),
+    options("""
+--scheduler ADDRESS | Use the workers of this dask scheduler, such as tcp://10.0.0.5:8786.
+"""),
     seed_option,
 )
 
 
 # --- reading their values -------------------------------------------------------------------------
+
+
+def refuse(reasons: dict[str, object]) -> None:
+    """Raise a usage error with the first reason that holds."""
+    for reason, holds in reasons.items():
+        if holds:
+            raise click.UsageError(reason)
 
 
 def read_format(text: str, format: str, auto: str) -> MixedGraph | LavaanModel:
@@ -208,11 +243,13 @@ def read_model(given: dict[str, Any]) -> MixedGraph | LavaanModel:
     graph, path, format, auto = (
         given.pop(name) for name in ("graph", "graph_file", "graph_format", "auto")
     )
-    if (graph is None) == (path is None):
-        raise click.UsageError("give the graph by one of --graph or --graph-file")
+    refuse(
+        {
+            "give the graph by one of --graph or --graph-file": (graph is None) == (path is None),
+            "--format belongs to --graph-file": path is None and format is not None,
+        }
+    )
     if path is None:
-        if format is not None:
-            raise click.UsageError("--format belongs to --graph-file")
         with naming("--graph"):
             found = read(graph, format="text")
         alone = [name for name in found.nodes if not found.neighbors(name)]

@@ -14,10 +14,10 @@ from bowfree.errors import GraphError
 from bowfree.graph.mixed_graph import graph_of
 from bowfree.results.display import count
 
-_ends = opt.group(
-    click.option("--of", metavar="NAME", required=True, help="The cause (exposure)."),
-    click.option("--on", metavar="NAME", required=True, help="The outcome."),
-)
+_ends = opt.options("""
+--of NAME! | The cause (exposure).
+--on NAME! | The outcome.
+""")
 
 
 @click.command(
@@ -26,9 +26,7 @@ _ends = opt.group(
 )
 @opt.graph_options
 @_ends
-@click.option(
-    "--equivalent", is_flag=True, help="Only what is valid in all graphs equivalent to this one."
-)
+@opt.options("--equivalent flag | Only what is valid in all graphs equivalent to this one.")
 @opt.json_option
 def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> None:
     """List the variables to adjust for, and the instruments, of the effect of one variable.
@@ -71,18 +69,11 @@ def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> N
 @data_options
 @opt.graph_options
 @_ends
-@click.option("--through", multiple=True, metavar="NAME", help="A mediator; may be repeated.")
-@click.option(
-    "--avoiding",
-    multiple=True,
-    metavar="NAME",
-    help="A variable that the paths of --through must not visit; may be repeated.",
-)
-@click.option(
-    "--resamples",
-    type=click.IntRange(min=40),
-    help="Bootstrap intervals from this many samples, in place of normal ones.",
-)
+@opt.options("""
+--through NAME* | A mediator; may be repeated.
+--avoiding NAME* | A variable that the paths of --through must not visit; may be repeated.
+--resamples int>=40 | Bootstrap intervals from this many samples, in place of normal ones.
+""")
 @opt.seed_option
 @opt.json_option
 def paths(

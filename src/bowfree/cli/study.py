@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: bowfree demo --out my-first-graph")
-@click.option(
-    "--out",
-    type=opt.NewPath(),
-    help="A new folder for the results. [default: bowfree-demo, or bowfree-demo-2, ...]",
-)
+@opt.options("""
+--out NEW | A new folder for the results. [default: bowfree-demo, or bowfree-demo-2, ...]
+""")
 def demo(out: Path | None) -> None:
     """Analyze an example data set and explain the result, in a few seconds."""
     from bowfree.studies.demo import free_folder, run_demo
@@ -38,39 +36,22 @@ def demo(out: Path | None) -> None:
 
 @click.command(epilog="Example: bowfree study effects --n-sims 20 --out results")
 @click.argument("name", type=click.Choice(["effects", "sachs", "uniformity", "all"]))
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="A new or empty folder for tables and figures.",
-)
-@click.option(
-    "--n-sims", type=opt.COUNT, default=100, help="effects: number of simulated data sets."
-)
-@click.option(
-    "--as-published",
-    is_flag=True,
-    help="effects: ten sweeps of RICF and the published formula, in place of corrected ones.",
-)
-@click.option(
-    "--sachs",
-    "sachs_folder",
-    type=click.Path(path_type=Path),
-    help="sachs: folder with the protein data. [default: BOWFREE_DATA, else a download]",
-)
-@click.option(
-    "--samples",
-    type=opt.COUNT,
-    default=30_000,
-    help="uniformity: number of graphs that each sampler draws.",
-)
+@opt.options("""
+--out FOLDER! | A new or empty folder for tables and figures.
+--n-sims int>=1 = 100 | effects: number of simulated data sets.
+--as-published flag | effects: ten sweeps of RICF and the published formula, in place of corrected
+    ones.
+--sachs/sachs_folder PATH | sachs: folder with the protein data. [default: BOWFREE_DATA, else a
+    download]
+--samples int>=1 = 30000 | uniformity: number of graphs that each sampler draws.
+""")
 @opt.budget_options
 def study(
     name: str,
     out: Path,
     n_sims: int,
     as_published: bool,
-    sachs_folder: Path | None,
+    sachs_folder: str | None,
     samples: int,
     **given: Any,
 ) -> None:

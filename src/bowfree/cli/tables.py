@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -35,10 +35,10 @@ from bowfree.datasets.files import (
     read_pieces,
     row_places,
 )
-from bowfree.datasets.tables import SEPARATORS, ReadOptions, Table
+from bowfree.datasets.tables import ReadOptions, Table
 from bowfree.errors import DataError
 from bowfree.formats.csv_text import CsvReader
-from bowfree.parameters import Correlation, Kind, Means, Missing
+from bowfree.parameters import Kind, Means
 from bowfree.text_reading import join_names, read_text, truncate
 
 if TYPE_CHECKING:
@@ -77,23 +77,6 @@ class Source:
         Only columns that are `needed` are read: others may contain names or dates. Nominal columns
         are options of few functions, so that moments are returned unless `rows` are wanted.
         """
-        kept: list[npt.NDArray[np.bool_]] = []
-        found = self._read(needed, kept)
-        if self.conditions is not None:
-            found["data"] = self.conditions.split(self, found["data"], kept)
-            found["means"] = self.conditions.means
-        elif "nominal" in found and not rows:
-            found = {
-                "data": DataOptions(**{k: v for k, v in found.items() if k != "data"}).read(
-                    found["data"]
-                )
-            }
-        return found
-
-    def _read(
-        self, needed: Sequence[str] | None, kept: list[npt.NDArray[np.bool_]]
-    ) -> dict[str, Any]:
-        """Read the files; `kept` receives for each piece which of its rows are used."""
         chosen = self.read.columns if self.read.columns is not None or needed is None else needed
         weights = self.options.get("weights")
         if chosen is not None and weights is not None and weights not in chosen:
@@ -105,47 +88,40 @@ class Source:
                 sd = _scales(np.diag(matrix.X))
                 matrix = replace(matrix, X=matrix.X / np.outer(sd, sd))
             return {"cov": matrix, **self.cov, **self.options}
-        # Rows are dropped here, and not by the library, so that they are counted.
-        missing = {} if self.missing in (None, "listwise") else {"missing": self.missing}
-        moment_options = {**missing, **self.options}
+        options = self.options | ({} if self.missing is None else {"missing": self.missing})
         if len(self.paths) == 1:
             pieces = iter([Piece(self.paths[0], 0, read_file(self.paths[0], read))])
         else:
             pieces = read_pieces(self.paths, read)
-        prepared = self._prepared(pieces, read, kept, warn=chosen is None)
-        found: Any = next(prepared)
+        prepared = self._prepared(pieces, read, warn=chosen is None)
+        table: Any = next(prepared)
         if len(self.paths) > 1:
-            stream = itertools.chain([found], prepared)
-            found = DataOptions(**moment_options).read_table(stream)
-        total, dropped = map(sum, zip(*((len(own), (~own).sum()) for own in kept), strict=True))
-        if dropped:
-            say(f"dropped {dropped} of {total} rows: missing values")
-        if isinstance(found, Sums):
-            return {"data": self._moments_of(found)}
-        table = found
-        if not isinstance(found, Table):
-            table = Table(found.names, found.values, found.categories)
+            table = DataOptions(**options).read_table(itertools.chain([table], prepared))
+            if isinstance(table, Sums):
+                return {"data": self._moments_of(table)}
+            table = Table(table.names, table.values, table.categories)
+        complete = np.ones(len(table.X), dtype=bool)
+        if self.missing == "listwise":  # dropped here, and not by the library, to be counted
+            complete = ~np.isnan(table.X).any(axis=1)
+            del options["missing"]
+        if not complete.all():
+            say(f"dropped {(~complete).sum()} of {len(complete)} rows: missing values")
+            table = replace(table, X=table.X[complete])
         if self.standardize:
             table = self._change(table, lambda X: X / _scales(_variances(X)))
-        return {"data": table, **moment_options}
+        if self.conditions is not None:
+            parts = self.conditions.split(self, table, complete)
+            return {"data": parts, "means": self.conditions.means, **options}
+        if "nominal" in options and not rows:
+            return {"data": DataOptions(**options).read(table)}
+        return {"data": table, **options}
 
-    def _prepared(
-        self,
-        pieces: Iterator[Piece],
-        read: ReadOptions,
-        kept: list[npt.NDArray[np.bool_]],
-        warn: bool,
-    ) -> Iterator[Table]:
-        """Check for missing values, drop rows and take logarithms, as the options say."""
+    def _prepared(self, pieces: Iterator[Piece], read: ReadOptions, warn: bool) -> Iterator[Table]:
+        """Check for missing values and odd columns, and take logarithms, as the options say."""
         for piece in pieces:
             table = piece.table
-            incomplete = np.isnan(table.X).any(axis=1)
-            if self.missing is None and incomplete.any():
+            if self.missing is None and np.isnan(table.X).any():
                 raise self._missing_values(piece, read)
-            keep = np.logical_not(incomplete) | (self.missing != "listwise")
-            kept.append(np.asarray(keep))
-            if not keep.all():
-                table = replace(table, X=table.X[keep])
             if warn:
                 measured = self._measured(table)
                 odd = odd_columns([table.names[k] for k in measured], table.X[:, measured])
@@ -198,6 +174,8 @@ class Source:
 
     def _moments_of(self, sums: Sums) -> Moments:
         """Return the moments of a table that is too large for memory."""
+        if self.conditions is not None:
+            raise click.UsageError("--conditions needs all rows, and these files exceed the memory")
         found = DataOptions(**self.options).read(sums)
         if not self.standardize:
             return found
@@ -216,18 +194,14 @@ class Conditions:
     means: Means
 
     def split(
-        self, source: Source, table: Any, kept: Sequence[npt.NDArray[np.bool_]]
+        self, source: Source, table: Table, complete: npt.NDArray[np.bool_]
     ) -> list[Condition]:
-        """Return one condition for each value of the column in the rows that are kept."""
+        """Return one condition for each value of the column in the rows that are complete."""
         from bowfree.data.conditions import conditions
 
-        if isinstance(table, Moments):
-            raise click.UsageError("--conditions needs all rows, and these files exceed the memory")
-        if source.missing not in (None, "listwise"):
-            raise click.UsageError("--conditions needs complete rows; pass --missing listwise")
         labels = [x for path in source.paths for x in read_labels(path, self.column, source.read)]
         columns = {name: values for name, values in table.items() if name != self.column}
-        named = np.array([x or None for x in labels], dtype=object)[np.concatenate(kept)]
+        named = np.array([x or None for x in labels], dtype=object)[complete]
         return conditions(
             {**columns, self.column: named},
             column=self.column,
@@ -258,97 +232,78 @@ def _names(text: str) -> tuple[str, ...]:
 
 data_options = opt.group(
     click.argument("data", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)),
-    click.option("--cov", is_flag=True, help="DATA is a covariance matrix; needs --n."),
-    opt.shared_option("n", type=click.FloatRange(min=2)),
-    opt.shared_option("ddof", type=click.Choice(["0", "1"])),
-    # which part of the file to read, and how it is written
-    click.option("--columns", metavar="A,B,...", help="Use only these columns."),
-    click.option("--drop", metavar="A,B,...", help="Leave out these columns."),
-    click.option("--na", multiple=True, metavar="TEXT", help="A code for missing values."),
-    click.option("--separator", type=click.Choice(list(SEPARATORS)), help="Separator of cells."),
-    click.option("--decimal", type=click.Choice(["point", "comma"]), help="Decimal mark."),
-    click.option("--encoding", help="Encoding of a text file, such as cp1252. [default: UTF-8]"),
-    click.option(
-        "--comment",
-        metavar="TEXT",
-        help="Skip lines that begin with this. [default: # before the header]",
-    ),
-    click.option("--sheet", help="Sheet of a workbook."),
-    # transformations
-    click.option("--log", is_flag=True, help="Take logarithms of all variables."),
-    click.option("--standardize", is_flag=True, help="Scale all variables to variance one."),
-    # options of bowfree.moments
-    opt.shared_option("missing", type=click.Choice(get_args(Missing))),
-    click.option("--drop-missing", is_flag=True, help="Short for --missing listwise."),
-    click.option(
-        "--ordinal",
-        multiple=True,
-        metavar="A,B,...|A=LOW,...,HIGH",
-        help="Columns of ordered categories: numbers, or words in the order given.",
-    ),
-    click.option(
-        "--nominal",
-        multiple=True,
-        metavar="A,B,...",
-        help="Columns of unordered categories, words or numbers; True and False need no option.",
-    ),
-    opt.shared_option("correlation", type=click.Choice(get_args(Correlation))),
-    click.option("--weights", metavar="NAME", help="Column that contains sampling weights."),
-    opt.shared_option(
-        "shrinkage", type=opt.NumberOrWord("auto", min=0, max=1), metavar="NUMBER|auto"
-    ),
+    opt.options("""
+--cov flag | DATA is a covariance matrix; needs --n.
+n
+ddof
+--columns A,B,... | Use only these columns.
+--drop A,B,... | Leave out these columns.
+--na TEXT* | A code for missing values.
+--separator {comma,semicolon,tab,space} | Separator of cells.
+--decimal {point,comma} | Decimal mark.
+--encoding TEXT | Encoding of a text file, such as cp1252. [default: UTF-8]
+--comment TEXT | Skip lines that begin with this. [default: # before the header]
+--sheet TEXT | Sheet of a workbook.
+--log flag | Take logarithms of all variables.
+--standardize flag | Scale all variables to variance one.
+missing
+--drop-missing flag | Short for --missing listwise.
+--ordinal A,B,...|A=LOW,...,HIGH* | Columns of ordered categories: numbers, or words in the order
+    given.
+--nominal A,B,...* | Columns of unordered categories, words or numbers; True and False need no
+    option.
+correlation
+--weights NAME | Column that contains sampling weights.
+shrinkage
+"""),
 )
-
-condition_options = opt.group(
-    click.option(
-        "--conditions",
-        "condition_column",
-        metavar="COLUMN",
-        help="Column that names the condition, batch or experiment of each row.",
-    ),
-    click.option(
-        "--targets",
-        "targets_file",
-        type=opt.EXISTING_FILE,
-        help='TOML file with the targets of interventions, as in inhibitor = ["mek"].',
-    ),
-    opt.kind_option,
-    opt.shared_option("means", type=click.Choice(get_args(Means)), default="free"),
-)
+condition_options = opt.options("""
+--conditions/condition_column COLUMN | Column that names the condition, batch or experiment of each
+    row.
+--targets/targets_file FILE | TOML file with the targets of interventions, as in
+    inhibitor = ["mek"].
+kind
+means
+""")
 
 
 def read_source(given: dict[str, Any]) -> Source:
     """Return the values of `data_options` and `condition_options`; no file is read yet."""
     value = given.pop
     cov, n, ddof, missing, log = (value(k) for k in ("cov", "n", "ddof", "missing", "log"))
-    if cov and n is None:
-        raise click.UsageError("--cov needs --n, the number of observations")
-    for name, number in {"--n": n, "--ddof": ddof}.items():
-        if number is not None and not cov:
-            raise click.UsageError(f"{name} belongs to --cov; the rows of DATA are counted")
     if value("drop_missing"):
-        if missing not in (None, "listwise"):
-            raise click.UsageError(f"choose one of --drop-missing and --missing {missing}")
+        both = missing not in (None, "listwise")
+        opt.refuse({f"choose one of --drop-missing and --missing {missing}": both})
         missing = "listwise"
     paths = data_files(value("data"))
-    if cov and len(paths) > 1:
-        raise click.UsageError(f"--cov needs one file with a covariance matrix, not {len(paths)}")
     column, targets = value("condition_column", None), value("targets_file", None)
-    means = value("means", "free")
-    if column is None and (targets is not None or means != "free"):
-        name = "--targets" if targets is not None else "--means"
-        raise click.UsageError(f"{name} needs --conditions, the column that names the conditions")
-    for name, needs_rows in {"--log": log, "--missing": missing, "--conditions": column}.items():
-        if needs_rows and cov:
-            raise click.UsageError(f"{name} needs observations; DATA is a covariance matrix")
-    conditions = None if column is None else Conditions(column, targets, value("kind"), means)
+    means, kind = value("means", "free"), value("kind", "perfect")
     ordered, orders = _ordered(value("ordinal"))
+    nominal = tuple(name for names in value("nominal") for name in _names(names))
+    counted = "belongs to --cov; the rows of DATA are counted"
+    observed = "needs observations; DATA is a covariance matrix"
+    named = "needs --conditions, the column that names the conditions"
+    opt.refuse(
+        {
+            "--cov needs --n, the number of observations": cov and n is None,
+            f"--n {counted}": n is not None and not cov,
+            f"--ddof {counted}": ddof is not None and not cov,
+            f"--cov needs one file with a covariance matrix, not {len(paths)}": cov
+            and len(paths) > 1,
+            f"--targets {named}": column is None and targets is not None,
+            f"--means {named}": column is None and means != "free",
+            f"--log {observed}": cov and log,
+            f"--missing {observed}": cov and missing,
+            f"--conditions {observed}": cov and column,
+            "--conditions needs complete rows; pass --missing listwise": column is not None
+            and missing not in (None, "listwise"),
+            "--nominal needs one table of observations, without --conditions": nominal
+            and (cov or column is not None),
+        }
+    )
     columns, drop = (
         None if (names := value(name)) is None else _names(names) for name in ("columns", "drop")
     )
-    nominal = tuple(name for names in value("nominal") for name in _names(names))
-    if nominal and (cov or column is not None):
-        raise click.UsageError("--nominal needs one table of observations, without --conditions")
     reading = {k: value(k) for k in ("na", "separator", "decimal", "encoding", "comment", "sheet")}
     read = ReadOptions(
         columns=columns,
@@ -358,14 +313,18 @@ def read_source(given: dict[str, Any]) -> Source:
         style="--{}",
         **reading,
     )
-    chosen = {k: value(k) for k in ("correlation", "weights", "shrinkage")} | {
-        "ordinal": ordered or None,
-        "nominal": nominal or None,
-    }
-    moment_options = {name: choice for name, choice in chosen.items() if choice is not None}
-    matrix = {"n": n, "ddof": int(ddof or 1)} if cov else None
-    standardize = value("standardize")
-    return Source(paths, read, matrix, log, standardize, missing, moment_options, conditions)
+    chosen = {k: value(k) for k in ("correlation", "weights", "shrinkage")}
+    chosen |= {"ordinal": ordered or None, "nominal": nominal or None}
+    return Source(
+        paths,
+        read,
+        {"n": n, "ddof": int(ddof or 1)} if cov else None,
+        log,
+        value("standardize"),
+        missing,
+        {name: choice for name, choice in chosen.items() if choice is not None},
+        None if column is None else Conditions(column, targets, kind, means),
+    )
 
 
 def _ordered(given: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
