@@ -103,8 +103,9 @@ test : {"standard", "satorra-bentler", "yuan-bentler"}, optional
     The chi-square statistic, unscaled or scaled for data that are not normal.
 clusters : str or array_like of shape (n,), optional
     Labels of the clusters of rows that may be dependent, such as persons or schools, or the name of
-    the column that has them. Standard errors and tests are cluster-robust, and the bootstrap
-    resamples clusters.
+    the column that has them. Standard errors and tests are cluster-robust, the bootstrap resamples
+    clusters, and scores count the effective number of rows: n divided by the design effect, by which
+    the variances of correlations exceed those of independent rows, averaged over pairs.
 baseline : {"exogenous", "independence"}
     Baseline model of CFI and TLI. "exogenous" is lavaan's: it keeps the covariances among exogenous
     variables if all of these are free. "independence" is the empty graph.

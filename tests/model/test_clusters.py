@@ -96,5 +96,5 @@ def test_bad_clusters(clusters, problem):
 
 
 def test_clusters_need_rows():
-    with pytest.raises(bf.errors.DataError, match="complete rows"):
+    with pytest.raises(bf.errors.DataError, match="observations in rows"):
         bf.fit(GRAPH, cov=np.eye(2), n=60, clusters=np.arange(60))

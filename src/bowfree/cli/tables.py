@@ -62,6 +62,7 @@ class Source:
     missing: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
     conditions: Conditions | None = None
+    clusters: str | None = None
 
     @property
     def name(self) -> str:
@@ -75,7 +76,7 @@ class Source:
         """Read the files, and return the data arguments of ``fit`` and ``greedy_search``.
 
         Only columns that are `needed` are read: others may contain names or dates. Nominal columns
-        are options of few functions, so that moments are returned unless `rows` are wanted.
+        and clusters are options of few functions; moments are returned unless `rows` are wanted.
         """
         chosen = self.read.columns if self.read.columns is not None or needed is None else needed
         weights = self.options.get("weights")
@@ -112,7 +113,10 @@ class Source:
         if self.conditions is not None:
             parts = self.conditions.split(self, table, complete)
             return {"data": parts, "means": self.conditions.means, **options}
-        if "nominal" in options and not rows:
+        if self.clusters is not None:
+            labels = [x for p in self.paths for x in read_labels(p, self.clusters, self.read)]
+            options["clusters"] = np.array([x or None for x in labels], dtype=object)[complete]
+        if {"nominal", "clusters"} & {*options} and not rows:
             return {"data": DataOptions(**options).read(table)}
         return {"data": table, **options}
 
@@ -252,6 +256,8 @@ missing
     given.
 --nominal A,B,...* | Columns of unordered categories, words or numbers; True and False need no
     option.
+--clusters COLUMN | Column of the clusters of rows that may be dependent, such as persons or
+    schools.
 correlation
 --weights NAME | Column that contains sampling weights.
 shrinkage
@@ -279,6 +285,7 @@ def read_source(given: dict[str, Any]) -> Source:
     column, targets = value("condition_column", None), value("targets_file", None)
     means, kind = value("means", "free"), value("kind", "perfect")
     ordered, orders = _ordered(value("ordinal"))
+    clusters = value("clusters")
     nominal = tuple(name for names in value("nominal") for name in _names(names))
     counted = "belongs to --cov; the rows of DATA are counted"
     observed = "needs observations; DATA is a covariance matrix"
@@ -299,6 +306,8 @@ def read_source(given: dict[str, Any]) -> Source:
             and missing not in (None, "listwise"),
             "--nominal needs one table of observations, without --conditions": nominal
             and (cov or column is not None),
+            "--clusters needs one table of observations, without --conditions": clusters is not None
+            and (cov or column is not None),
         }
     )
     columns, drop = (
@@ -307,7 +316,7 @@ def read_source(given: dict[str, Any]) -> Source:
     reading = {k: value(k) for k in ("na", "separator", "decimal", "encoding", "comment", "sheet")}
     read = ReadOptions(
         columns=columns,
-        drop=(*(drop or ()), *([] if column is None else [column])),
+        drop=tuple(dict.fromkeys(x for x in (*(drop or ()), column, clusters) if x is not None)),
         ordinal=orders,
         nominal=nominal,
         style="--{}",
@@ -324,6 +333,7 @@ def read_source(given: dict[str, Any]) -> Source:
         missing,
         {name: choice for name, choice in chosen.items() if choice is not None},
         None if column is None else Conditions(column, targets, kind, means),
+        clusters,
     )
 
 

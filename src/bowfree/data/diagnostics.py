@@ -405,7 +405,10 @@ def _incomplete_skewness(patterns: Patterns, W: Floats, y: Floats) -> tuple[floa
 
 
 def odd_columns(names: Sequence[str], X: Floats) -> dict[str, list[str]]:
-    """Return the columns that look like an "identifier", have "few values", or are "constant"."""
+    """Return the columns that look like an "identifier", have "few values", or are "constant".
+
+    Those that look like identifiers of "clusters" are integers, equal in consecutive rows only.
+    """
     found: dict[str, list[str]] = {}
     for name, column in zip(names, X.T, strict=True):
         observed = column[~np.isnan(column)]
@@ -423,7 +426,15 @@ def odd_columns(names: Sequence[str], X: Floats) -> dict[str, list[str]]:
             and len(np.unique(observed)) <= _FEW_VALUES
         ):
             found.setdefault("few values", []).append(name)
+        elif (observed == np.round(observed)).all() and _are_runs(observed):
+            found.setdefault("clusters", []).append(name)
     return found
+
+
+def _are_runs(column: Floats) -> bool:
+    """Return whether equal values are in consecutive rows, two or more on average."""
+    n_runs = np.count_nonzero(np.diff(column)) + 1
+    return bool(2 * n_runs <= len(column) and len(np.unique(column)) == n_runs)
 
 
 def _are_row_numbers(column: Floats) -> bool:
@@ -454,19 +465,25 @@ def describe_odd_columns(odd: Mapping[str, Sequence[str]]) -> list[str]:
                 f"and the model is for measurements; {order}to drop {'it' if one else 'them'}: "
                 f"{drop_call(names)}"
             )
-    return found
+    return found + [
+        f"column {join_names([name])} looks like an identifier of clusters (equal in consecutive rows "
+        f"only): if these rows belong together, pass clusters={name!r}; to drop it: {drop_call([name])}"
+        for name in odd.get("clusters", ())
+    ]
 
 
-def warn_about_columns(data: Any, *, declared: Sequence[str] = ()) -> None:
-    """Warn of identifiers and categories in a table, except in columns `declared` as ordinal.
+def warn_about_columns(data: Any, *, declared: Sequence[str] = (), clusters: bool = False) -> None:
+    """Warn of identifiers and categories in a table, except in columns `declared` as categories.
 
-    Of a stream the first rows are checked.
+    Of a stream the first rows are checked. If clusters are known, others are not suspected.
     """
     found: dict[str, list[str]] = {}
     for names, X, categories in _tables(data):
         numeric = [k for k, name in enumerate(names) if name not in {*categories, *declared}]
         for kind, odd in odd_columns([names[k] for k in numeric], X[:, numeric]).items():
             found[kind] = list(dict.fromkeys([*found.get(kind, []), *odd]))
+    if clusters:
+        found.pop("clusters", None)
     for sentence in describe_odd_columns(found):
         warn(sentence, DataWarning)
 

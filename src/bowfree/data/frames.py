@@ -32,11 +32,15 @@ _LARGEST_INTEGER = 2**53
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """A table that has been read; ordered categories are numbers, with their labels by column."""
+    """A table that has been read; ordered categories are numbers, with their labels by column.
+
+    `clusters` are the labels of the rows, if these are in clusters.
+    """
 
     names: tuple[str, ...]
     values: Floats
     categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    clusters: npt.NDArray[np.str_] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -323,11 +327,35 @@ def drop_call(names: Sequence[str]) -> str:
 
 
 def split_table(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return two tables of the given type: the rows to keep, and a random `part` as holdout."""
-    n = _n_rows(data)
-    aside = np.zeros(n, dtype=bool)
-    aside[rng.permutation(n)[: round(part * n)]] = True
+    """Return two tables of the given type: the rows to keep, and a random `part` as holdout.
+
+    Clusters are not divided.
+    """
+    units = np.arange(_n_rows(data))
+    if isinstance(data, Observations) and data.clusters is not None:
+        units = np.unique(data.clusters, return_inverse=True)[1]
+    n = int(units.max(initial=-1)) + 1
+    aside = np.isin(units, rng.permutation(n)[: round(part * n)])
     return _filter(data, ~aside), _filter(data, aside)
+
+
+def take_column(data: Any, name: str) -> tuple[Any, list[Any]]:
+    """Return a table without one of its columns, and the values of this column."""
+    import narwhals as nw
+
+    if isinstance(data, Observations) and name in data.names:
+        kept = [k for k, own in enumerate(data.names) if own != name]
+        rest = replace(data, names=tuple(data.names[k] for k in kept), values=data.values[:, kept])
+        return rest, data.values[:, data.names.index(name)].tolist()
+    if isinstance(data, Mapping) and name in data:
+        others = {own: column for own, column in data.items() if own != name}
+        return others, list(np.asarray(data[name]).tolist())
+    frame = nw.from_native(data, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    if isinstance(frame, nw.DataFrame) and name in frame.columns:
+        return frame.drop(name).to_native(), frame.get_column(name).to_list()
+    raise DataError(f"data have no column {short_repr(name)} of clusters")
 
 
 def _n_rows(data: Any) -> int:
@@ -347,7 +375,8 @@ def _filter(data: Any, chosen: Bools) -> Any:
     import narwhals as nw
 
     if isinstance(data, Observations):
-        return replace(data, values=data.values[chosen])
+        labels = None if data.clusters is None else data.clusters[chosen]
+        return replace(data, values=data.values[chosen], clusters=labels)
     if isinstance(data, Mapping):
         return {name: np.asarray(column)[chosen] for name, column in data.items()}
     frame = nw.from_native(data, eager_only=True, pass_through=True)

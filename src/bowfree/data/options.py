@@ -24,6 +24,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from bowfree.data.conditions import Condition, are_conditions, listed_conditions
 from bowfree.data.covariance import (
@@ -37,7 +38,13 @@ from bowfree.data.covariance import (
     missing_values,
     read_covariance,
 )
-from bowfree.data.frames import BOOLEAN, Observations, quoted, read_observations
+from bowfree.data.frames import (
+    BOOLEAN,
+    Observations,
+    quoted,
+    read_observations,
+    take_column,
+)
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.data.missing_values import read_incomplete
 from bowfree.data.moments import Moments
@@ -80,6 +87,7 @@ def moments(
     weights: Any = None,
     means: Means = "free",
     nominal: Sequence[str] = (),
+    clusters: Any = None,
 ) -> Moments:
     """Compute the moments of data that a Gaussian likelihood depends on.
 
@@ -119,7 +127,8 @@ def moments(
     3.0
     """
     options = DataOptions(
-        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
+        clusters,
     )  # fmt: skip
     return options.read(data, None if graph is None else graph_of(graph), bows=True)
 
@@ -138,6 +147,7 @@ class DataOptions:
     weights: Any = None
     means: Means = "free"
     nominal: Sequence[str] = ()
+    clusters: Any = None
 
     def __post_init__(self) -> None:
         ddof, shrinkage, ordinal = self.ddof, self.shrinkage, self.ordinal
@@ -196,7 +206,7 @@ class DataOptions:
             raise DataError(f"{what}: pass either `data`, or `cov` with `n`")
         if graph is not None:
             check_identified(graph) if bows else graph.check_bap()
-        rows = ("missing", "correlation", "ordinal", "weights", "nominal")
+        rows = ("missing", "correlation", "ordinal", "weights", "nominal", "clusters")
         if isinstance(data, Moments):
             reason = "cannot be combined with moments; pass it where the moments are computed"
             self.refuse(reason, "n", *rows)
@@ -238,19 +248,22 @@ class DataOptions:
         if data is None or isinstance(data, Moments) or are_conditions(data):
             return data
         if is_stream(data):
-            return self._read_stream(data, None)
+            data = self._read_stream(data, None)
+        if isinstance(data, Sums):
+            return data
+        data, labels = self.take_clusters(data)
         categories: dict[str, tuple[str, ...]] = {}
         names, values = read_observations(
             data, None, "data", categories=categories, nominal=self.nominal
         )
-        return Observations(names, values, categories)
+        return Observations(names, values, categories, labels)
 
     def _read_stream(self, data: Any, graph: MixedGraph | None) -> Observations | Sums:
         wanted = None if graph is None else graph.nodes
         if wanted is not None and isinstance(self.weights, str) and self.weights not in wanted:
             wanted = (*wanted, self.weights)
         changed = self.changed()
-        needing = ("correlation", "ordinal", "weights", "nominal")
+        needing = ("correlation", "ordinal", "weights", "nominal", "clusters")
         rows_for = next((k for k in needing if k in changed), None)
         return read_stream(data, wanted, listwise=self.missing == "listwise", rows_for=rows_for)
 
@@ -356,6 +369,7 @@ class DataOptions:
             return Moments._unchecked(
                 data.names, *data.summary(), None, (note,) * bool(data.n_dropped)
             )
+        data, labels = self.take_clusters(data, graph)
         categories: dict[str, tuple[str, ...]] = {}
         names, X = read_observations(
             data, graph, "data", categories=categories, nominal=self.nominal
@@ -376,7 +390,14 @@ class DataOptions:
             if name in {*self.ordinal, *labeled} - {*self.nominal}
         }
         use = "" if held is not None else "pairwise" if ordered else "fiml"
+        if labels is not None and len(labels) != len(X):
+            raise DataError(
+                f"clusters has {len(labels)} labels: must be one label for each of the {len(X)} rows"
+            )
+        every = X
         X, weights, notes = self._drop_missing(names, X, weights, bool(ordered), use)
+        if labels is not None and len(X) < len(every):
+            labels = labels[np.isfinite(every).all(axis=1)]
         notes += boolean_note(names, categories)
         if self.nominal:
             blocks, X, more = to_indicators(names, X, self.nominal, categories)
@@ -386,8 +407,10 @@ class DataOptions:
                     "nominal variables of three or more categories cannot be combined with ordered "
                     "categories or rank correlations; leave one of them out"
                 )
-            return made_of(self._moments(columns, X, weights, ordered, notes + more, held), blocks)
-        return self._moments(names, X, weights, ordered, notes, held)
+            return made_of(
+                self._moments(columns, X, weights, ordered, notes + more, held, labels), blocks
+            )
+        return self._moments(names, X, weights, ordered, notes, held, labels)
 
     def _moments(
         self,
@@ -397,8 +420,15 @@ class DataOptions:
         ordered: Mapping[str, tuple[str, ...] | None],
         notes: tuple[str, ...],
         held: Sequence[str] | None,
+        labels: npt.NDArray[np.str_] | None,
     ) -> Moments:
-        """Compute the moments of columns of numbers."""
+        """Compute the moments of columns of numbers, whose rows may have labels of clusters."""
+        plain = not ordered and self.correlation == "pearson" and np.isfinite(X).all()
+        if labels is not None and not plain:
+            raise DataError(
+                "clusters require complete rows of numbers: drop rows with missing values "
+                "(missing='listwise'), and omit ranks and ordered categories"
+            )
         if self.missing in ("fiml", "two-stage") and np.isnan(X).any():
             taken, rows, more = read_incomplete(names, X, self.missing, weights)
             return Moments._unchecked(names, *taken, rows, notes + more)
@@ -414,10 +444,39 @@ class DataOptions:
         ):  # or NaN
             size = np.abs(X).max(axis=0)
             check_scale(names, np.where(free, size, np.maximum(size, 1.0)), "values up to")
-        n = float(len(X))
-        if weights is not None:  # Kish's effective sample size
-            n = float(max(2.0, np.round(n * n / np.sum(weights**2))))
-        return Moments._unchecked(names, S, n, mean, complete, notes)
+        if labels is not None:
+            complete = replace(complete, clusters=_codes(labels))
+            effect = complete.design_effect()
+            notes += (
+                f"{complete.describe()}: the design effect is {effect:.2f}, so that scores count "
+                f"{complete.effective_n():.0f} observations",
+            )
+        return Moments._unchecked(names, S, complete.effective_n(), mean, complete, notes)
+
+    def take_clusters(
+        self, data: Any, graph: MixedGraph | None = None
+    ) -> tuple[Any, npt.NDArray[np.str_] | None]:
+        """Return the data without the column of clusters, and the labels of the rows.
+
+        A column that is a node of the graph stays.
+        """
+        labels: Any = self.clusters
+        if labels is None:
+            return data, None
+        if isinstance(data, Observations) and data.clusters is not None:
+            return data, data.clusters
+        if isinstance(labels, str):
+            rest, labels = take_column(data, labels)
+            data = data if graph is not None and self.clusters in graph.nodes else rest
+        try:
+            labels = list(labels)
+        except TypeError:
+            raise DataError(f"clusters = {short_repr(labels)}: must be labels of rows") from None
+        if any(label is None or label != label for label in labels):
+            raise DataError(
+                "clusters has missing labels: drop these rows, or give each its own label"
+            )
+        return data, np.array([str(label) for label in labels])
 
     def _drop_missing(
         self, names: tuple[str, ...], X: Floats, weights: Floats | None, ordered: bool, use: str
@@ -488,6 +547,13 @@ class DataOptions:
 
 
 _DEFAULTS = tuple((field.name, field.default) for field in fields(DataOptions))
+
+
+def _codes(labels: npt.NDArray[np.str_]) -> npt.NDArray[np.intp]:
+    found, codes = np.unique(labels, return_inverse=True)
+    if len(found) < 2:
+        raise DataError("clusters has one label only: at least two clusters are needed")
+    return np.asarray(codes, dtype=np.intp)
 
 
 def _take_weights(

@@ -158,8 +158,39 @@ class CompleteRows(Sample):
         """Return the covariance matrix of the sums over clusters, per row of the data."""
         return cross_products(sums, sums) / self.n_rows * (len(sums) / (len(sums) - 1))
 
+    def design_effect(self) -> float:
+        """Return the ratio of the variances of correlations with and without the clusters.
+
+        It is the mean over pairs, and at least 1. For clusters of m rows and two variables with
+        intraclass correlations r and s that are independent of each other, it is 1 + (m - 1) r s.
+        """
+        X, d = self.deviations, self.deviations.shape[1]
+        if self.clusters is None or d < 2:
+            return 1.0
+        order = np.argsort(self.clusters, kind="stable")
+        starts = np.flatnonzero(np.diff(self.clusters[order], prepend=-1))
+        weights = np.ones((len(X), 1)) if self.weights is None else self.weights[order, None]
+        Z = X[order] / np.sqrt(np.diag(self.covariance()))
+        ratios = []
+        for j in range(1, d):
+            product = Z[:, :j] * Z[:, j:][:, :1]
+            r = (weights * product).mean(axis=0)
+            influence = weights * (product - r * (Z[:, :j] ** 2 + Z[:, [j]] ** 2) / 2)
+            between = (np.add.reduceat(influence, starts, axis=0) ** 2).sum(axis=0)
+            ratios.append(between / (influence**2).sum(axis=0))
+        n_clusters = len(starts)
+        return float(max(1.0, np.concatenate(ratios).mean() * n_clusters / (n_clusters - 1)))
+
+    def effective_n(self) -> float:
+        """Return Kish's effective sample size, divided by the design effect of the clusters."""
+        n = float(self.n_rows)
+        if self.weights is not None:
+            n = float(np.round(n * n / np.sum(self.weights**2)))
+        return float(max(2.0, np.round(n / self.design_effect())))
+
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, CompleteRows]:
-        return taken, replace(self, deviations=self.deviations[:, list(order)])
+        rows = replace(self, deviations=self.deviations[:, list(order)])
+        return taken if self.clusters is None else taken._replace(n=rows.effective_n()), rows
 
     def redrawn(self, rows: Indices) -> tuple[Floats, CompleteRows]:
         X = self.deviations[rows]

@@ -143,19 +143,22 @@ def fit(
     context = context_of(graph)
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
     options = DataOptions(
-        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
-    )
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
+        clusters,
+    )  # fmt: skip
     moments = context.read(data, options, bows=rule.method == "newton")
     check_choice("baseline", baseline, get_args(Baseline))
     if not isinstance(fixed_x, bool):
         raise BowfreeError(f"fixed_x must be True or False, got {short_repr(fixed_x)}")
-    if fixed_x and (isinstance(moments, JointMoments) or not moments.plain):
+    weighted = getattr(moments.sample, "weights", None) is not None
+    clustered = getattr(moments.sample, "clusters", None) is not None
+    if fixed_x and (
+        isinstance(moments, JointMoments) or weighted or not (moments.plain or clustered)
+    ):
         raise DataError(
             "fixed_x=True requires one table of complete rows without weights, or a covariance "
             "matrix; omit it"
         )
-    if clusters is not None:
-        moments = _with_clusters(moments, context.moments if data is None else data, clusters)
     generator = None if rng is None else random_generator(rng)  # for the starts and the resamples
     look = n_starts is None
     starts = 1 if n_starts is None else n_starts
@@ -197,35 +200,6 @@ def _warn_if_weak(fit: Fit) -> None:
                 "unreliable",
                 FitWarning,
             )
-
-
-def _with_clusters(moments: Moments, data: Any, clusters: Any) -> Moments:
-    """Return the moments with the clusters of their rows."""
-    rows = moments.sample
-    if not isinstance(rows, CompleteRows):
-        raise DataError(
-            "clusters require one table of complete rows: omit them, or drop rows with missing values"
-        )
-    if isinstance(clusters, str):
-        try:
-            clusters = data[clusters]
-        except (KeyError, TypeError, IndexError, ValueError, AttributeError):
-            raise DataError(f"data have no column {short_repr(clusters)} of clusters") from None
-    labels = np.asarray(clusters)
-    if labels.shape != (rows.n_rows,):
-        raise DataError(
-            f"clusters has shape {labels.shape}: must be one label for each of the {rows.n_rows} "
-            "complete rows"
-        )
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise DataError("clusters has missing labels: drop these rows, or give each its own label")
-    found, codes = np.unique(labels.astype(str), return_inverse=True)
-    if len(found) < 2:
-        raise DataError("clusters has one label only: at least two clusters are needed")
-    sample = replace(rows, clusters=codes)
-    return Moments._unchecked(
-        moments.names, moments.S, moments.n, moments.mean, sample, moments.notes
-    )
 
 
 def fit_quietly(graph: GraphLike, data: Any = None, *, penalty: Penalty | None = None) -> Fit:

@@ -74,6 +74,7 @@ def greedy_search(
     weights: Any = None,
     means: Means = "free",
     nominal: Sequence[str] = (),
+    clusters: Any = None,
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
@@ -149,8 +150,9 @@ def greedy_search(
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     settings = _settings(chosen, rule, budget, holdout)
     options = DataOptions(
-        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
-    )
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
+        clusters,
+    )  # fmt: skip
     data, unknown = known_targets(data)
     if unknown and (holdout is not None or checkpoint is not None):
         name = "checkpoint" if holdout is None else "holdout"
@@ -161,7 +163,7 @@ def greedy_search(
         used, rest = split_rows(table, holdout, budget.generator().spawn(1)[0])
         aside = options.read(rest)
     moments = options.read(used)
-    warn_about_columns(table, declared=[*ordinal, *nominal])
+    warn_about_columns(table, declared=[*ordinal, *nominal], clusters=clusters is not None)
     rule = rule.resolve(moments.n, len(moments.names))
     if unknown and isinstance(moments, JointMoments):
 

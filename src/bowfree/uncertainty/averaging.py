@@ -116,6 +116,7 @@ def averaged_effects(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    clusters: Any = None,
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
@@ -222,7 +223,9 @@ def averaged_effects(
             f"graph_class = {graph_class!r} requires a SearchResult, whose chains stay in the "
             "class; use 'bap', 'dag' or 'bidirected' here"
         )
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    options = DataOptions(
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, clusters=clusters
+    )
     if found is None:
         first, rest = split_first(check_iterable(graphs))
         moments = read_moments(first, data, options)

@@ -106,11 +106,15 @@ class Rows:
     ends: tuple[int, ...]  # of the rows of each condition
     options: DataOptions
     joint: JointMoments | None = None
+    clusters: tuple[Integers, ...] = ()  # the rows of each
+    design_effect: float = 1.0
 
     @classmethod
-    def of(cls, data: Any, shrinkage: Any = 0.0) -> Rows:
+    def of(cls, data: Any, shrinkage: Any = 0.0, clusters: Any = None) -> Rows:
         """Read and validate the data."""
         options = DataOptions(shrinkage=shrinkage)
+        if clusters is not None:
+            data = DataOptions(clusters=clusters).read(data)
         if isinstance(data, JointMoments) or are_conditions(data):
             data = options.read(data)
         if isinstance(data, JointMoments):
@@ -119,13 +123,21 @@ class Rows:
                 raise DataError("resampling requires rows in every condition, not covariances")
             ends = tuple(np.cumsum([len(own) for own in rows]).tolist())
             return cls(data.names, np.concatenate(rows), ends, options, data)
-        if isinstance(data, Moments) and isinstance(data.sample, CompleteRows) and data.plain:
-            data = data.sample.table(data.names, data.mean)
+        members: list[Integers] = []
+        effect = 1.0
+        if isinstance(data, Moments) and isinstance(data.sample, CompleteRows):
+            sample = data.sample
+            if sample.clusters is not None and sample.weights is None:
+                order = np.argsort(sample.clusters, kind="stable")
+                members = np.split(order, np.cumsum(np.bincount(sample.clusters))[:-1])
+                effect = sample.design_effect()
+            if sample.weights is None:
+                data = sample.table(data.names, data.mean)
         if data is None or isinstance(data, Moments):
             raise DataError("resampling requires observations in rows, not a covariance matrix")
         options.read(data)
         names, X = read_observations(data, None, "data")
-        return cls(names, X, (len(X),), options)
+        return cls(names, X, (len(X),), options, None, tuple(members), effect)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -141,18 +153,31 @@ class Rows:
         """Return the moments of rows given by their numbers."""
         if self.joint is None:
             columns = dict(zip(self.names, self.X[chosen].T, strict=True))
-            return self.options.read(columns).without_rows()
+            found = self.options.read(columns).without_rows()
+            if not self.clusters:
+                return found
+            n = max(2.0, float(np.round(found.n / self.design_effect)))
+            return Moments._unchecked(found.names, found.S, n, found.mean, None, found.notes)
         parts = [
             chosen[(chosen >= start) & (chosen < start + n)] - start for start, n in self._blocks()
         ]
         return self.joint._of_rows(parts).without_rows()
 
     def draw(self, rng: np.random.Generator) -> Integers:
-        """Draw rows with replacement, as many of each condition as it has."""
+        """Draw rows with replacement, as many of each condition as it has, or whole clusters."""
+        if self.clusters:
+            n = len(self.clusters)
+            return np.concatenate([self.clusters[k] for k in rng.integers(0, n, size=n)])
         return np.concatenate([start + rng.integers(0, n, size=n) for start, n in self._blocks()])
 
     def halves(self, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """Return two disjoint random halves of the rows, each with half of every condition."""
+        if self.clusters:
+            order = rng.permutation(len(self.clusters))
+            half = len(order) // 2
+            parts = order[:half], order[half : 2 * half]
+            one, other = (np.concatenate([self.clusters[k] for k in part]) for part in parts)
+            return one, other
         orders = [start + rng.permutation(n) for start, n in self._blocks()]
         first = [order[: len(order) // 2] for order in orders]
         second = [order[len(order) // 2 : len(order) // 2 * 2] for order in orders]
@@ -161,6 +186,10 @@ class Rows:
     def folds(self, cv: int, rng: np.random.Generator) -> Integers:
         """Return a random fold number for each row, balanced within every condition."""
         fold = np.empty(len(self), dtype=np.intp)
+        for k, place in enumerate(rng.permutation(len(self.clusters)) if self.clusters else ()):
+            fold[self.clusters[place]] = k % cv
+        if self.clusters:
+            return fold
         for start, n in self._blocks():
             fold[start + rng.permutation(n)] = np.arange(n) % cv
         return fold

@@ -197,6 +197,7 @@ def bootstrap(
     n_resamples: int = 100,
     confidence: float = 0.95,
     shrinkage: float | Literal["auto"] = 0.0,
+    clusters: Any = None,
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
@@ -227,7 +228,8 @@ def bootstrap(
     data : array_like of shape (n, d), data frame, or sequence of Condition
         Observations in rows. Conditions are resampled separately.
     n_resamples : int
-        Number of resamples, each of n rows drawn with replacement.
+        Number of resamples, each of n rows, or of as many clusters as there are, drawn with
+        replacement.
     confidence : float
         Confidence level of intervals. Both tails of the quantiles must contain a resample, so 0.95
         requires at least 40 resamples.
@@ -271,7 +273,8 @@ def bootstrap(
     within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     search = RepeatedSearch.of(within, rule, strategy, restarts)
-    rows, budget = Rows.of(data, shrinkage), Budget(rng, n_jobs, time_limit, progress, executor)
+    rows = Rows.of(data, shrinkage, clusters)
+    budget = Budget(rng, n_jobs, time_limit, progress, executor)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
         partial(_resample, search=search, limit=limit, zero=zero),
