@@ -1,46 +1,48 @@
 """Graphs for tests: all small BAPs, and hypothesis strategies for larger ones."""
 
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, product
 
 from hypothesis import strategies as st
 
 from bowfree import MixedGraph
+from bowfree.graph.encodings import masks_of_states
 
 ODD_NAMES = (
-    "x",
-    "y2",
-    "IL-6",
-    "blood pressure",
-    'say "hi"',
-    "a,b",
-    "#1",
-    "->",
-    "é",
-    "tab\t",
-    "<&>",
-    "bell\x07",
-)
+    "x", "y2", "IL-6", "blood pressure", 'say "hi"', "a,b", "#1", "->", "é", "tab\t", "<&>", "bell\x07"
+)  # fmt: skip
+
+
+def orientations(
+    nodes: Sequence[str], pairs: Sequence[tuple[str, str]], *, absent: bool = False
+) -> Iterator[MixedGraph]:
+    """Yield the acyclic graphs in which each of these pairs has an edge of each kind, or none."""
+    nodes = tuple(nodes)
+    places = [(nodes.index(a), nodes.index(b)) for a, b in pairs]
+    empty = MixedGraph(nodes)
+    for states in product(range(0 if absent else 1, 4), repeat=len(pairs)):
+        graph = empty._with(*masks_of_states(len(nodes), states, places))
+        if graph.is_acyclic():
+            yield graph
 
 
 @cache
 def all_baps(d: int) -> tuple[MixedGraph, ...]:
-    """Every BAP on d nodes: of the 4 ** (d choose 2) graphs without bows, the acyclic ones."""
-    nodes = tuple("abcdef"[:d])
-    pairs = list(combinations(range(d), 2))
-    graphs = []
-    for marks in product(range(4), repeat=len(pairs)):
-        parents, spouses = [0] * d, [0] * d
-        for (i, j), mark in zip(pairs, marks, strict=True):
-            if mark == 1:
-                parents[j] |= 1 << i
-            elif mark == 2:
-                parents[i] |= 1 << j
-            elif mark == 3:
-                spouses[i] |= 1 << j
-                spouses[j] |= 1 << i
-        graphs.append(MixedGraph._from_masks(nodes, parents, spouses))
-    return tuple(graph for graph in graphs if graph.is_acyclic())
+    """Return every BAP on d nodes."""
+    nodes = "abcdef"[:d]
+    return tuple(orientations(nodes, list(combinations(nodes, 2)), absent=True))
+
+
+def separations(graph: MixedGraph) -> set[tuple[str, str, tuple[str, ...]]]:
+    """Return all m-separations (a, b, C) of two nodes, by brute force."""
+    return {
+        (a, b, C)
+        for a, b in combinations(graph.nodes, 2)
+        for size in range(len(graph) - 1)
+        for C in combinations([v for v in graph.nodes if v not in (a, b)], size)
+        if graph.m_separated(a, b, C)
+    }
 
 
 @st.composite

@@ -12,12 +12,6 @@ from reference_cases import load
 REFERENCE = load("equivalence.json")
 
 
-def test_two_nodes():
-    # x1, x2   is one class,   x1 -> x2,  x1 <- x2,  x1 <-> x2   the other.
-    entries = bf.equivalence.atlas(2).rows
-    assert [(e.n_baps, e.n_classes, e.orbit) for e in entries] == [(1, 1, 1), (3, 1, 1)]
-
-
 @pytest.mark.parametrize("d", [2, 3, 4])
 def test_counts(d):
     totals = REFERENCE["totals"][str(d)]
@@ -42,13 +36,6 @@ def test_counts(d):
         )
 
 
-def test_members_of_all_classes():
-    classes = list(bf.equivalence.atlas(3).classes())
-    assert len(classes) == 11
-    graphs = [g for members in classes for g in members]
-    assert len(graphs) == len(set(graphs)) == 62
-
-
 def test_five_nodes():
     start = time.perf_counter()
     atlas = bf.equivalence.atlas(5, n_jobs=2)
@@ -61,6 +48,4 @@ def test_five_nodes():
     example = next(e.split_example for e in atlas.rows if e.split_example is not None)
     walk = bf.equivalence_class(example, method="edge-changes")
     assert len(walk) < len(bf.equivalence_class(example))
-    assert (
-        bf.equivalence.atlas(5, rng=1, n_jobs=1) == atlas
-    )  # whatever the seed and the number of threads
+    assert bf.equivalence.atlas(5, rng=1, n_jobs=1) == atlas  # for any seed and number of threads

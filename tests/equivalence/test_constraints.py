@@ -94,16 +94,6 @@ def test_statistics_are_standard_normal_under_the_graph():
     assert np.abs((z**2).mean(axis=0) - 1).max() < 0.4
 
 
-def test_a_broken_equation_is_found():
-    rng = np.random.default_rng(2)
-    Sigma = population(rng, VERMA.add("x1 <-> x4"))
-    tests = bf.constraint_tests(VERMA, cov=sample_covariance(rng, Sigma, 5000), n=5000)
-    assert tests[1].p_value < 1e-6
-    assert "corr(x1, x3 | x2) = 0" in str(tests)
-    assert tests.to_dict()["rows"][1]["kind"] == "Verma"
-    assert len(tests) == len(list(tests)) == 2
-
-
 def test_robust_statistics_are_standard_normal_whatever_the_errors():
     # Errors of Student's t that share their scale are uncorrelated, not independent: normal theory
     # takes their dependence for a broken equation.

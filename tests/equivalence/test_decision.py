@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, compress, product
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import bowfree as bf
 from bowfree import _core
 from field_twin import produces, rational_covariance
+from graph_strategies import orientations, separations
 from random_models import random_bap, random_parameters, sample_covariance
 from reference_cases import graph_of, load
 from twins import graph_matrices, implied_covariance
@@ -23,18 +24,6 @@ FIGURES = {
     name: graph_of(graph, 4)
     for name, graph in STATEMENTS["figure_graphs_vanishing_partial_correlations"].items()
 }
-
-
-def separations(graph):
-    """All pairwise m-separations, by brute force."""
-    found = set()
-    for a, b in combinations(graph.nodes, 2):
-        rest = [v for v in graph.nodes if v not in (a, b)]
-        for size in range(len(rest) + 1):
-            for C in combinations(rest, size):
-                if graph.m_separated(a, b, C):
-                    found.add((a, b, C))
-    return found
 
 
 def change_edges(rng, graph, n_changes):
@@ -110,27 +99,10 @@ def test_figure_counterexample2():
     assert bf.equivalent(b, turned)
 
 
-def complete_baps(d):
-    """All BAPs with an edge at every pair."""
-    g = bf.MixedGraph(
-        [f"v{i}" for i in range(d)], bidirected=combinations([f"v{i}" for i in range(d)], 2)
-    )
-    pairs = g.bidirected
-    found = []
-    for code in range(3 ** len(pairs)):
-        directed, bidirected = [], []
-        for a, b in pairs:
-            code, mark = divmod(code, 3)
-            [directed, directed, bidirected][mark].append((b, a) if mark == 1 else (a, b))
-        h = bf.MixedGraph(g.nodes, directed, bidirected)
-        if h.is_acyclic():
-            found.append(h)
-    return found
-
-
 @pytest.mark.parametrize(("d", "size"), [(3, 25), (4, 543)])
 def test_all_pairs_of_complete_baps_are_equivalent(d, size):
-    graphs = complete_baps(d)
+    names = [f"v{i}" for i in range(d)]
+    graphs = list(orientations(names, list(combinations(names, 2))))
     assert len(graphs) == size
     bits = stack(graphs)
     for seed in range(3):
@@ -215,24 +187,14 @@ def test_decision_agrees_with_rational_covariances(seed):
 @pytest.mark.parametrize("d", [3, 4])
 def test_every_pair_of_one_skeleton(d):
     names = [f"v{i}" for i in range(d)]
-    pairs = list(combinations(range(d), 2))
+    pairs = list(combinations(names, 2))
     totals = Counter()
 
     def count(prefix, keys):
         totals[prefix] += sum(k * (k - 1) // 2 for k in Counter(keys).values())
 
-    for mask in range(2 ** len(pairs)):
-        edges = [e for k, e in enumerate(pairs) if mask >> k & 1]
-        graphs = []
-        for code in range(3 ** len(edges)):
-            directed, bidirected = [], []
-            for i, j in edges:
-                code, mark = divmod(code, 3)
-                kind = bidirected if mark == 2 else directed
-                kind.append((names[j], names[i]) if mark == 1 else (names[i], names[j]))
-            g = bf.MixedGraph(names, directed, bidirected)
-            if g.is_acyclic():
-                graphs.append(g)
+    for present in product((False, True), repeat=len(pairs)):
+        graphs = list(orientations(names, list(compress(pairs, present))))
         classes = _core.first_of_class(*stack(graphs), 7).tolist()
         v, c = (
             [f(g) for g in graphs]

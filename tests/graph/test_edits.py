@@ -38,12 +38,6 @@ def test_replace_turns_an_edge():
     assert G.replace("y <-> z", "z -> y") == bf.parse("x -> y <- z")
 
 
-def test_has_edge():
-    assert G.has_edge("x -> y")
-    assert G.has_edge("x -> y <-> z")
-    assert not G.has_edge("x <-> y")
-
-
 def test_relabel_can_swap():
     assert G.relabel({"x": "z", "z": "x"}) == bf.parse("z -> y <-> x")
     assert G.relabel({}) == G

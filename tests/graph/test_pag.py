@@ -1,6 +1,6 @@
 """MAGs and PAGs: the paper's figure, brute force over all MAGs, and causal-learn's rules."""
 
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import bowfree as bf
 from bowfree.graph.separation import minimal_separator
-from graph_strategies import admgs, baps
+from graph_strategies import admgs, all_baps, baps, orientations, separations
 
 NONE, CIRCLE, HEAD, TAIL = range(4)
 
@@ -38,16 +38,6 @@ def test_a_cycle_has_no_mag():
         bf.parse("x -> y -> z -> x").pag()
 
 
-def separations(graph):
-    """Return all m-separations between two nodes, as a key."""
-    found = []
-    for a, b in combinations(graph.nodes, 2):
-        rest = [v for v in graph.nodes if v not in (a, b)]
-        for size in range(len(rest) + 1):
-            found += [graph.m_separated(a, b, given=C) for C in combinations(rest, size)]
-    return tuple(found)
-
-
 def marks(mag):
     """Return the marks of a MAG as those of a PAG."""
     d = len(mag)
@@ -66,25 +56,12 @@ def common(mags):
     return np.where((stack == stack[0]).all(axis=0), stack[0], CIRCLE)
 
 
-def orientations(nodes, pairs, *, absent):
-    """Yield all graphs with these edges, each in its three states (and without, if asked)."""
-    for states in product(range(0 if absent else 1, 4), repeat=len(pairs)):
-        chosen = list(zip(pairs, states, strict=True))
-        directed = [pair if state == 1 else pair[::-1] for pair, state in chosen if state in (1, 2)]
-        yield bf.MixedGraph(nodes, directed, [pair for pair, state in chosen if state == 3])
-
-
-def is_mag(graph):
-    return graph.is_ancestral() and graph.mag() == graph
-
-
 def classes(d):
     """Return all MAGs on d nodes in their Markov classes."""
-    nodes = tuple("abcd"[:d])
     found = {}
-    for graph in orientations(nodes, list(combinations(nodes, 2)), absent=True):
-        if is_mag(graph):
-            found.setdefault(separations(graph), []).append(graph)
+    for graph in all_baps(d):
+        if graph.is_ancestral() and graph.mag() == graph:
+            found.setdefault(frozenset(separations(graph)), []).append(graph)
     return list(found.values())
 
 
@@ -108,7 +85,7 @@ def test_five_and_six_nodes(seed):
     key = separations(mag)
     same = [
         other
-        for other in orientations(mag.nodes, pairs, absent=False)
+        for other in orientations(mag.nodes, pairs)
         if other.is_ancestral() and separations(other) == key
     ]
     assert np.array_equal(mag.pag().marks, common(same))
