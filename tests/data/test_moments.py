@@ -250,10 +250,7 @@ BAD_INPUT = {
         {"data": pl.DataFrame({"a": [1, None, 3], "b": [2, 1, 5], "c": [0, 0, 1]})},
         r"'a' \(1 value, first in row 1\)",
     ),
-    "masked": (
-        {"data": np.ma.masked_equal(X, X[5, 0])},
-        r"'a' \(1 value, first in row 5\)",
-    ),
+    "masked": ({"data": np.ma.masked_equal(X, X[5, 0])}, r"'a' \(1 value, first in row 5\)"),
     "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),
     "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
     "zero variance": ({"cov": _cov_with(1, 1, 0.0), "n": 20}, "the variance of 'b' is 0"),

@@ -162,11 +162,7 @@ def test_a_search_reads_pieces_once_and_looks_at_the_first_rows(only_sums):
         (lambda: iter(["data.csv"]), {}, "piece 1 of data is the string or path"),
         (lambda: iter([[1.0, 2.0]]), {}, "piece 1 of data has shape"),
         (lambda: iter([frame(ROWS), frame(ROWS)[["a", "b"]]]), {}, "piece 2 of data has other"),
-        (
-            lambda: cut(ROWS, 100),
-            {"correlation": "kendall"},
-            "correlation: needs all rows",
-        ),
+        (lambda: cut(ROWS, 100), {"correlation": "kendall"}, "correlation: needs all rows"),
         (lambda: cut(ROWS, 100), {"ordinal": ["x1"]}, "needs all rows at once"),
         (lambda: cut(ROWS, 100), {"weights": "x1"}, "needs all rows at once"),
         (lambda: cut(ROWS, 100), {"shrinkage": "auto"}, "'auto' needs complete"),

@@ -25,11 +25,7 @@ def sampled(kind, seed, d=3, targets=((), ("v1",), ("v0", "v2")), sizes=(200, 12
 def conditions(graph, kind, targets, data):
     names = graph.nodes
     return [
-        bf.Condition(
-            bf.Moments(names, S, n),
-            targets=chosen,
-            kind=kind,
-        )
+        bf.Condition(bf.Moments(names, S, n), targets=chosen, kind=kind)
         for (n, S, _), chosen in zip(data, targets, strict=True)
     ]
 
@@ -77,8 +73,7 @@ def test_an_activity_of_its_own_is_a_slope_of_its_own():
 
 def test_noise_of_its_own():
     fit = bf.fit(
-        bf.parse("x, y"),
-        [bf.Condition(TWO[0]), bf.Condition(TWO[1], targets=["y"], kind="noise")],
+        bf.parse("x, y"), [bf.Condition(TWO[0]), bf.Condition(TWO[1], targets=["y"], kind="noise")]
     )
     for (_, Omega, _), table in zip(fit.own, TWO, strict=True):
         assert Omega[1, 1] == pytest.approx(np.var(table["y"]), rel=1e-8)

@@ -1,18 +1,15 @@
 """Diagnostics of data: normality, outlying rows, and columns that are not measurements.
 
 The likelihood assumes normal rows. Its maximizer is a sensible estimate for other distributions,
-but standard errors and tests are then wrong, and a few extreme rows can decide about edges. A
-column of row numbers, or of a few categories, is treated like a measurement.
-
-Each column is tested by its observed values, all columns jointly by Mardia's skewness and kurtosis,
-and rows by their Mahalanobis distances. A row with missing values has the distance of its observed
+but standard errors and tests are then wrong, and a few extreme rows can decide about edges. Each
+column is tested by its observed values, all columns jointly by Mardia's skewness and kurtosis, and
+rows by their Mahalanobis distances D; a row with missing values has the distance of its observed
 cells, with mean and covariance matrix of maximum likelihood.
 
-Mardia's kurtosis is the mean of the fourth power of the distances. For rows of k observed cells,
-``D^4 - k (k + 2)`` has mean 0 and variance ``8 k (k + 2) (k + 3)``; the part of the variance that
-its covariance c with the score explains, ``c^T J^-1 c`` with J the information of one row, is lost
-to the estimation of mean and covariance matrix (Yuan, Lambert and Fouladi). For complete rows
-``8 d (d + 2)`` is left, as in Mardia's test.
+Mardia's kurtosis is the mean of D^4. For rows of k observed cells, ``D^4 - k (k + 2)`` has mean 0
+and variance ``8 k (k + 2) (k + 3)``, minus ``c^T J^-1 c`` for the estimation of mean and covariance
+matrix, with c its covariance with the score and J the information of one row (Yuan, Lambert and
+Fouladi). For complete rows ``8 d (d + 2)`` is left, as in Mardia's test.
 
 Mardia's skewness is the score test of the third cumulants ``kappa_abc`` in the density
 
@@ -20,8 +17,7 @@ Mardia's skewness is the score test of the third cumulants ``kappa_abc`` in the 
     H_abc = y_a y_b y_c - y_a W_bc - y_b W_ac - y_c W_ab,
 
 with W the inverse of Sigma and ``y = W z``. The observed cells of a row have a density of the same
-form, so that a row contributes the H of its observed block. Each H has mean zero and is
-uncorrelated with the scores of mean and covariance matrix, and
+form. Each H has mean zero, is uncorrelated with the scores of mean and covariance matrix, and
 
     cov(H_abc, H_def) = sum of W_ad W_be W_cf    over the permutations of d, e, f.
 
@@ -80,6 +76,11 @@ class Mardia(NamedTuple):
     p_skewness: float = math.nan
     p_kurtosis: float = math.nan
 
+    @property
+    def rejected(self) -> bool:
+        """Whether the variables are not jointly normal, at the 1 % level."""
+        return self.p_skewness < LEVEL or self.p_kurtosis < LEVEL
+
 
 @dataclass(frozen=True, repr=False)
 class Diagnostics(RowTable, ToDict):
@@ -124,11 +125,7 @@ class Diagnostics(RowTable, ToDict):
     @property
     def rejects_normality(self) -> bool:
         """Whether a variable is not normal, or all variables are not jointly normal."""
-        return self._jointly_not_normal or bool(self.not_normal)
-
-    @property
-    def _jointly_not_normal(self) -> bool:
-        return self.mardia.p_skewness < LEVEL or self.mardia.p_kurtosis < LEVEL
+        return self.mardia.rejected or bool(self.not_normal)
 
     def warnings(self) -> list[str]:
         """Return one sentence for each problem."""
@@ -144,8 +141,8 @@ class Diagnostics(RowTable, ToDict):
                 f"{most.name}, skewness {round(most.skewness, 2) + 0.0:.2f}, excess kurtosis "
                 f"{round(most.kurtosis, 2) + 0.0:.2f}. Standard errors and tests assume normal data{advice}."
             )
-        if self._jointly_not_normal:
-            joint = self.mardia
+        joint = self.mardia
+        if joint.rejected:
             skewness = f"skewness {joint.skewness:.3g} ({p_text(joint.p_skewness, 3)}), "
             found.append(
                 "The variables are not jointly normal: Mardia's "
@@ -222,24 +219,18 @@ def diagnose(data: Any, moments: Moments | None = None, *, n_outliers: int = 10)
         center, sd = moments.mean, np.sqrt(moments.variances)
     else:
         center, sd = X.mean(axis=0), X.std(axis=0, ddof=1)
-    farthest = np.argsort(-distances.squared, kind="stable")[:n_outliers]
-    return Diagnostics(
-        tuple(
-            Row(name=name, mean=float(center[k]), sd=float(sd[k]), **_tests(X[observed[:, k], k]))
-            for k, name in enumerate(names)
-        ),
-        distances.mardia,
-        tuple(
-            Row(
-                row=int(rows[r]) + 1,
-                distance2=float(distances.squared[r]),
-                p_value=float(distances.p_values[r]),
-            )
-            for r in farthest
-        ),
-        int((distances.p_values < LEVEL / len(X)).sum()),
-        tuple(describe_odd_columns(odd_columns(names, X))),
-    )
+    variables = [
+        Row(name=name, mean=float(center[k]), sd=float(sd[k]), **_tests(X[observed[:, k], k]))
+        for k, name in enumerate(names)
+    ]
+    squared, p_values = distances.squared.tolist(), distances.p_values.tolist()
+    outliers = [
+        Row(row=int(rows[r]) + 1, distance2=squared[r], p_value=p_values[r])
+        for r in np.argsort(-distances.squared, kind="stable")[:n_outliers]
+    ]
+    n_far = int((distances.p_values < LEVEL / len(X)).sum())
+    odd = tuple(describe_odd_columns(odd_columns(names, X)))
+    return Diagnostics(tuple(variables), distances.mardia, tuple(outliers), n_far, odd)
 
 
 def diagnose_if_rows(
@@ -411,41 +402,31 @@ def odd_columns(names: Sequence[str], X: Floats) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for name, column in zip(names, X.T, strict=True):
-        observed = column[~np.isnan(column)]
-        if not len(observed):
-            continue
-        if observed.min() == observed.max():
-            found.setdefault("constant", []).append(name)
-        elif len(observed) < _ENOUGH_ROWS:
-            continue
-        elif _are_row_numbers(observed):
-            found.setdefault("identifier", []).append(name)
-        # The first rows identify most columns of measurements, without sorting all rows.
-        elif (
-            len(np.unique(observed[:1000])) <= _FEW_VALUES
-            and len(np.unique(observed)) <= _FEW_VALUES
-        ):
-            found.setdefault("few values", []).append(name)
-        elif (observed == np.round(observed)).all() and _are_runs(observed):
-            found.setdefault("clusters", []).append(name)
+        kind = _oddity(column[~np.isnan(column)])
+        if kind:
+            found.setdefault(kind, []).append(name)
     return found
 
 
-def _are_runs(column: Floats) -> bool:
-    """Return whether equal values are in consecutive rows, two or more on average."""
-    n_runs = np.count_nonzero(np.diff(column)) + 1
-    return bool(2 * n_runs <= len(column) and len(np.unique(column)) == n_runs)
-
-
-def _are_row_numbers(column: Floats) -> bool:
-    """Return whether integers increase from row to row, or are 1 to n in some order."""
+def _oddity(column: Floats) -> str:
+    """Return the kind of a column, empty for measurements; identifiers increase, or are 1 to n."""
+    if len(column) and column.min() == column.max():
+        return "constant"
+    if len(column) < _ENOUGH_ROWS:
+        return ""
     with np.errstate(over="ignore", invalid="ignore"):
-        if not (column == np.round(column)).all():
-            return False
-        if (np.diff(column) > 0).all():
-            return True
-    span = column.max() - column.min()
-    return bool(span == len(column) - 1 and len(np.unique(column)) == len(column))
+        whole = bool((column == np.round(column)).all())
+        if whole:
+            span = column.max() - column.min()
+            numbers = span == len(column) - 1 and len(np.unique(column)) == len(column)
+            if numbers or (np.diff(column) > 0).all():
+                return "identifier"
+    # The first rows identify most columns of measurements, without sorting all rows.
+    if all(len(np.unique(some)) <= _FEW_VALUES for some in (column[:1000], column)):
+        return "few values"
+    n_runs = np.count_nonzero(np.diff(column)) + 1  # of equal values in consecutive rows
+    runs = whole and 2 * n_runs <= len(column) and len(np.unique(column)) == n_runs
+    return "clusters" if runs else ""
 
 
 def describe_odd_columns(odd: Mapping[str, Sequence[str]]) -> list[str]:

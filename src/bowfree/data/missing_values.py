@@ -303,10 +303,7 @@ class IncompleteRows(Sample):
 
     @classmethod
     def of(
-        cls,
-        values: Floats,
-        approach: Literal["fiml", "two-stage"],
-        weights: Floats | None = None,
+        cls, values: Floats, approach: Literal["fiml", "two-stage"], weights: Floats | None = None
     ) -> IncompleteRows:
         """Standardize the columns by their observed cells."""
         center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)

@@ -393,11 +393,7 @@ def predict(fit: Fit, data: Any, of: str | Sequence[str] | None) -> Prediction:
     rest = variance - np.sum(Sigma[np.ix_(known, targets)] * slopes, axis=0)
     values = mean[targets] + (X - mean[known]) @ slopes
     return Prediction(
-        wanted,
-        given,
-        values,
-        np.sqrt(np.maximum(rest, 0.0)),
-        1 - np.maximum(rest, 0.0) / variance,
+        wanted, given, values, np.sqrt(np.maximum(rest, 0.0)), 1 - np.maximum(rest, 0.0) / variance
     )
 
 

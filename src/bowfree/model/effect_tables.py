@@ -116,10 +116,7 @@ def effect_table(
     if len(pairs) > MOST_ROWS:
         pairs = sorted(pairs, key=lambda pair: -size[pair])
     rows = [
-        (
-            f"{quote(names[j])} on {quote(names[i])}",
-            *(cell(i, j) for cell in columns.values()),
-        )
+        (f"{quote(names[j])} on {quote(names[i])}", *(cell(i, j) for cell in columns.values()))
         for i, j in pairs
     ]
     return Table((heading, *columns), rows, most=MOST_ROWS, rest="smaller ones: to_frame() has all")

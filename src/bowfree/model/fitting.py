@@ -27,12 +27,7 @@ from bowfree.errors import BowfreeError, DataError, FitWarning, LearnedGraphWarn
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.graph.text import quote
-from bowfree.model.certificates import (
-    Certificate,
-    MoreStarts,
-    warn_if_doubtful,
-    warn_if_several,
-)
+from bowfree.model.certificates import Certificate, MoreStarts, warn_if_doubtful, warn_if_several
 from bowfree.model.context import DEFAULT_RULE, Context, ScoringRule, context_of
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
@@ -228,11 +223,7 @@ def fit_sample(
 
 
 def choose_inference(
-    moments: Moments,
-    se: StandardErrorKind | None,
-    test: TestKind | None,
-    *,
-    full_information: bool,
+    moments: Moments, se: StandardErrorKind | None, test: TestKind | None, *, full_information: bool
 ) -> tuple[StandardErrorKind, TestKind]:
     """Check the kinds of standard errors and tests, and choose defaults.
 

@@ -30,13 +30,7 @@ from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.data.sample import Floats, Indices
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_indices import (
-    FitIndices,
-    chi2_upper_tail,
-    discrepancy,
-    fit_indices,
-    srmr,
-)
+from bowfree.model.fit_indices import FitIndices, chi2_upper_tail, discrepancy, fit_indices, srmr
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import html_parts, text_parts
 from bowfree.model.inference import (
@@ -372,10 +366,7 @@ class JointVariation:
         )
 
     def _model(
-        self,
-        condition: ConditionMoments,
-        own: ConditionParameters,
-        parameters: Sequence[Parameter],
+        self, condition: ConditionMoments, own: ConditionParameters, parameters: Sequence[Parameter]
     ) -> ConditionModel:
         shared = self.moments.means == "shared"
         means = (self.moments._mean(condition), own.intercepts) if shared else None

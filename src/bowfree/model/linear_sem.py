@@ -172,11 +172,7 @@ class LinearSEM(GraphDisplay, Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Return graph, B and Omega as plain lists and strings, ready for JSON."""
-        return {
-            "graph": self.graph.to_dict(),
-            "B": self.B.tolist(),
-            "Omega": self.Omega.tolist(),
-        }
+        return {"graph": self.graph.to_dict(), "B": self.B.tolist(), "Omega": self.Omega.tolist()}
 
     def total_effects(self) -> TotalEffects:
         """Return E = (I - B)^-1; ``estimate[i, j]`` is the total causal effect of j on i.
