@@ -60,6 +60,24 @@ def implied_covariance(B, Omega):
     return E @ Omega @ E.T
 
 
+def parameter_matrices(parameters, values):
+    """Return B and Omega that have the values of parameters ("B" or "Omega", i, j)."""
+    d = 1 + max(i for _, i, _ in parameters)
+    B, Omega = np.zeros((d, d)), np.zeros((d, d))
+    for (matrix, i, j), value in zip(parameters, values, strict=True):
+        if matrix == "B":
+            B[i, j] = value
+        else:
+            Omega[i, j] = Omega[j, i] = value
+    return B, Omega
+
+
+def derivatives(function, at, step):
+    """Return central differences of a function, one row for each argument."""
+    steps = step * np.eye(len(at))
+    return np.array([(function(at + h) - function(at - h)) / (2 * step) for h in steps])
+
+
 def log_likelihood(Sigma, S, n):
     """Evaluate the log-likelihood of a covariance matrix ``S`` with divisor n."""
     sign, logdet = np.linalg.slogdet(2 * np.pi * Sigma)

@@ -12,6 +12,8 @@ from scipy.stats import multivariate_normal
 import bowfree as bf
 from bowfree.data.missing_values import Patterns, saturated
 from bowfree.model.fiml import curvature
+from bowfree.model.inference import parameter_values
+from twins import derivatives, implied_covariance, parameter_matrices
 
 NAN = math.nan
 #   a -> b -> c,  a <-> c
@@ -51,12 +53,6 @@ def unpacked(theta, d):
     return theta[:d], Sigma + np.tril(Sigma, -1).T
 
 
-def slopes(function, at, step=1e-5):
-    """Differentiate numerically, one column for each parameter."""
-    steps = step * np.eye(len(at))
-    return np.array([(function(at + h) - function(at - h)) / (2 * step) for h in steps]).T
-
-
 def test_smallest_example():
     #  x  0  1  2  3     y regressed on x over three rows: slope 3/7, mean 1 at x = 4/3;
     #  y  1  0  -  2     at 3/2, the mean of all four x, it is 1 + 3/7 (3/2 - 4/3) = 1 + 1/14
@@ -86,14 +82,14 @@ def test_derivatives_and_their_slow_twins():
     by_mu, G = patterns.gradient(mu, Sigma)
     a, b = np.tril_indices(3)
     gradient = np.concatenate([by_mu, np.where(a == b, 1, 2) * G[a, b]])
-    numeric = slopes(lambda t: patterns.loglik(*unpacked(t, 3)), at)
+    numeric = derivatives(lambda t: patterns.loglik(*unpacked(t, 3)), at, 1e-5)
     assert_allclose(gradient, numeric, atol=1e-5 * np.abs(numeric).max())
 
     def gradient_at(t):
         g, G = patterns.gradient(*unpacked(t, 3))
         return np.concatenate([g, np.where(a == b, 1, 2) * G[a, b]])
 
-    numeric = -slopes(gradient_at, at)
+    numeric = -derivatives(gradient_at, at, 1e-5)
     assert_allclose(patterns.information(mu, Sigma), numeric, atol=1e-6 * np.abs(numeric).max())
 
 
@@ -102,7 +98,8 @@ def test_score_products_and_their_slow_twin():
     mu, Sigma = np.array([0.1, -0.2, 0.3]), np.cov(X[np.isfinite(X).all(axis=1)], rowvar=False)
     total = np.zeros((9, 9))
     for row, weight in zip(X, weights, strict=True):
-        one = slopes(lambda t, row=row: slow_loglik(row[None], *unpacked(t, 3)), packed(mu, Sigma))
+        loglik = lambda t, row=row: slow_loglik(row[None], *unpacked(t, 3))  # noqa: E731
+        one = derivatives(loglik, packed(mu, Sigma), 1e-5)
         total += weight**2 * np.outer(one, one)
     fast = Patterns.of(X).score_products(X, mu, Sigma, weights)
     assert_allclose(fast, total, rtol=1e-4, atol=1e-4 * np.abs(total).max())
@@ -139,17 +136,10 @@ def test_curvature_and_its_slow_twin():
     G = G + G.T
 
     def traced(values):
-        B, Omega = np.zeros((3, 3)), np.zeros((3, 3))
-        for (matrix, i, j), value in zip(parameters, values, strict=True):
-            if matrix == "B":
-                B[i, j] = value
-            else:
-                Omega[i, j] = Omega[j, i] = value
-        E = np.linalg.inv(np.eye(3) - B)
-        return np.sum(G * (E @ Omega @ E.T))
+        return np.sum(G * implied_covariance(*parameter_matrices(parameters, values)))
 
-    at = np.array([(sem.B if m == "B" else sem.Omega)[i, j] for m, i, j in parameters])
-    numeric = slopes(lambda t: slopes(traced, t, 1e-3), at, 1e-3)
+    at = parameter_values(sem.B, sem.Omega, parameters)
+    numeric = derivatives(lambda t: derivatives(traced, t, 1e-3), at, 1e-3)
     assert_allclose(
         curvature(sem.B, sem.Omega, G, parameters), numeric, atol=1e-4 * np.abs(numeric).max()
     )

@@ -12,28 +12,13 @@ from numpy.testing import assert_allclose
 import bowfree as bf
 from bowfree.model.inference import expected_information, observed_information
 from random_models import random_bap, random_covariance, random_parameters, sample_covariance
-from twins import graph_matrices, implied_covariance, log_likelihood
-
-
-def at(parameters, theta, d):
-    """Return B and Omega that hold the parameters `theta`."""
-    B, Omega = np.zeros((d, d)), np.zeros((d, d))
-    for (kind, i, j), value in zip(parameters, theta, strict=True):
-        if kind == "B":
-            B[i, j] = value
-        else:
-            Omega[i, j] = Omega[j, i] = value
-    return B, Omega
-
-
-def values(parameters, B, Omega):
-    return np.array([(B if kind == "B" else Omega)[i, j] for kind, i, j in parameters])
-
-
-def derivatives(function, theta, h):
-    """Return central differences of a function, one per parameter."""
-    steps = h * np.eye(len(theta))
-    return [(function(theta + step) - function(theta - step)) / (2 * h) for step in steps]
+from twins import (
+    derivatives,
+    graph_matrices,
+    implied_covariance,
+    log_likelihood,
+    parameter_matrices,
+)
 
 
 #   x -> y:  the textbook regression
@@ -54,8 +39,10 @@ def test_expected_information_is_fishers_formula():
     graph = random_bap(rng, 5, density=0.8)
     fit = bf.fit(graph, cov=random_covariance(rng, 5, 200), n=200)
     parameters = fit._parameters
-    theta = values(parameters, fit.B, fit.Omega)
-    dSigma = derivatives(lambda t: implied_covariance(*at(parameters, t, 5)), theta, 1e-6)
+    theta = fit._values()
+    dSigma = derivatives(
+        lambda t: implied_covariance(*parameter_matrices(parameters, t)), theta, 1e-6
+    )
     scaled = [np.linalg.solve(fit.Sigma, D) for D in dSigma]
     fisher = [[200 / 2 * np.trace(P @ Q) for Q in scaled] for P in scaled]
     ours = expected_information(fit.B, fit.Omega, 200, parameters)
@@ -69,14 +56,14 @@ def test_observed_information_is_the_numerical_hessian(off_optimum):
     S = random_covariance(rng, 5, 200)
     fit = bf.fit(graph, cov=S, n=200, ddof=0)
     parameters = fit._parameters
-    theta = values(parameters, fit.B, fit.Omega) * (1 + off_optimum)
+    theta = fit._values() * (1 + off_optimum)
 
     def loglik(t):
-        return log_likelihood(implied_covariance(*at(parameters, t, 5)), S, 200)
+        return log_likelihood(implied_covariance(*parameter_matrices(parameters, t)), S, 200)
 
-    hessian = derivatives(lambda t: np.array(derivatives(loglik, t, 1e-4)), theta, 1e-4)
-    ours = observed_information(*at(parameters, theta, 5), S, 200, parameters)
-    assert_allclose(ours, -np.array(hessian), rtol=1e-4, atol=1e-5 * np.abs(ours).max())
+    hessian = derivatives(lambda t: derivatives(loglik, t, 1e-4), theta, 1e-4)
+    ours = observed_information(*parameter_matrices(parameters, theta), S, 200, parameters)
+    assert_allclose(ours, -hessian, rtol=1e-4, atol=1e-5 * np.abs(ours).max())
 
 
 def test_information_is_block_diagonal_over_districts():
@@ -115,8 +102,7 @@ def test_standard_errors_cover_the_scatter_of_estimates():
     B, Omega = random_parameters(rng, *graph_matrices(graph))
     Sigma = implied_covariance(B, Omega)
     fits = [bf.fit(graph, cov=sample_covariance(rng, Sigma, 500), n=500) for _ in range(400)]
-    parameters = fits[0]._parameters
-    estimates = np.array([values(parameters, fit.B, fit.Omega) for fit in fits])
+    estimates = np.array([fit._values() for fit in fits])
     se = np.sqrt(np.diag(bf.fit(graph, cov=Sigma, n=500).standard_errors().covariance))
     assert_allclose(estimates.std(axis=0), se, rtol=0.15)
     effects = np.array([fit.total_effects().estimate for fit in fits])

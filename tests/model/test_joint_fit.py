@@ -10,7 +10,7 @@ import bowfree as bf
 import groups_twin
 import reference_cases
 from random_models import random_bap, random_parameters
-from twins import graph_matrices, implied_covariance
+from twins import derivatives, graph_matrices, implied_covariance, parameter_matrices
 
 CASES = reference_cases.load("conditions.json")["cases"]
 
@@ -160,25 +160,9 @@ def test_standard_errors_are_those_of_the_whole_likelihood():
     parameters, theta = fit._parameters, fit._values()
 
     def loglik(values):
-        B, Omega = np.zeros_like(fit.B), np.zeros_like(fit.Omega)
-        for (kind, i, j), value in zip(parameters, values, strict=True):
-            if kind == "B":
-                B[i, j] = value
-            else:
-                Omega[i, j] = Omega[j, i] = value
-        return groups_twin.joint_loglik(B, Omega, plain)
+        return groups_twin.joint_loglik(*parameter_matrices(parameters, values), plain)
 
-    q, h = len(theta), 1e-4
-    H = np.empty((q, q))
-    step = h * np.eye(q)
-    for s in range(q):
-        for t in range(q):
-            H[s, t] = (
-                loglik(theta + step[s] + step[t])
-                - loglik(theta + step[s] - step[t])
-                - loglik(theta - step[s] + step[t])
-                + loglik(theta - step[s] - step[t])
-            ) / (4 * h * h)
+    H = derivatives(lambda t: derivatives(loglik, t, 1e-4), theta, 1e-4)
     observed = fit.standard_errors(information="observed").covariance
     np.testing.assert_allclose(observed, np.linalg.inv(-H), rtol=2e-3, atol=1e-6)
     expected = fit.standard_errors().covariance

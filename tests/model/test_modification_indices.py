@@ -9,6 +9,7 @@ import bowfree as bf
 from bowfree.model import diagnostics
 from bowfree.model.inference import expected_information
 from reference_cases import load
+from twins import derivatives, implied_covariance, parameter_matrices
 
 # x -> y -> z: x -> z and x <-> z could be added
 #  and nothing else: y -> x, z -> y, z -> x are cycles, x <-> y and y <-> z bows
@@ -121,19 +122,10 @@ def test_full_information_has_the_information_of_its_patterns():
         i, j = graph.nodes.index(row.a), graph.nodes.index(row.b)
         parameters = [*free, ("B", j, i) if row.mark == "->" else ("Omega", i, j)]
 
-        def sigma(values, parameters=parameters):
-            B, Omega = np.zeros((4, 4)), np.zeros((4, 4))
-            for (kind, a, b), value in zip(parameters, values, strict=True):
-                if kind == "B":
-                    B[a, b] = value
-                else:
-                    Omega[a, b] = Omega[b, a] = value
-            E = np.linalg.inv(np.eye(4) - B)
-            return E @ Omega @ E.T
-
         at = np.append(fit._values(), 0.0)
-        steps = 1e-5 * np.eye(len(at))
-        slopes = [(sigma(at + h) - sigma(at - h)) / 2e-5 for h in steps]
+        slopes = derivatives(
+            lambda t, p=parameters: implied_covariance(*parameter_matrices(p, t)), at, 1e-5
+        )
         gradient, information = np.zeros(len(at)), np.zeros((len(at), len(at)))
         for x in X:
             seen = ~np.isnan(x)

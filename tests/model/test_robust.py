@@ -11,6 +11,7 @@ import bowfree as bf
 from bowfree.data.sample import CompleteRows, normal_gamma
 from bowfree.model.fit_indices import discrepancy
 from bowfree.model.inference import Sandwich, expected_information, jacobian, normal_weight
+from twins import derivatives, implied_covariance, parameter_matrices
 
 #   a -> b -> c,  a <-> c,  d -> b
 GRAPH = bf.MixedGraph(list("abcd"), [("a", "b"), ("b", "c"), ("d", "b")], [("a", "c")])
@@ -65,18 +66,12 @@ def test_weight_is_the_inverse_and_the_curvature_of_the_discrepancy():
 
 def test_jacobian_and_its_slow_twin():
     fit = bf.fit(GRAPH, heavy_tailed(300, 1))
-    slopes = []
-    for matrix, i, j in fit._parameters:
-        ends = []
-        for sign in (1, -1):
-            B, Omega = fit.B.copy(), fit.Omega.copy()
-            (B if matrix == "B" else Omega)[i, j] += sign * 1e-5
-            if matrix == "Omega" and i != j:
-                Omega[j, i] += sign * 1e-5
-            E = np.linalg.inv(np.eye(4) - B)
-            ends.append(entries(E @ Omega @ E.T))
-        slopes.append((ends[0] - ends[1]) / 2e-5)
-    assert_allclose(jacobian(fit.B, fit.Omega, fit._parameters), np.transpose(slopes), atol=1e-8)
+    slopes = derivatives(
+        lambda t: entries(implied_covariance(*parameter_matrices(fit._parameters, t))),
+        fit._values(),
+        1e-5,
+    )
+    assert_allclose(jacobian(fit.B, fit.Omega, fit._parameters), slopes.T, atol=1e-8)
 
 
 def test_the_sandwich_of_normal_data_is_the_inverse_information():
@@ -95,17 +90,15 @@ def test_huber_whites_sandwich_is_the_delta_method():
     wrong = bf.parse("a -> b -> c, d")
     fit = bf.fit(wrong, data, se="robust-huber-white")
     moments = fit.moments
-    slopes = []
-    for i in range(4):
-        for j in range(i + 1):
-            ends = []
-            for sign in (1, -1):
-                S = moments.S.copy()
-                S[i, j] += sign * 1e-4
-                S[j, i] = S[i, j]
-                ends.append(bf.fit(wrong, cov=S, n=300, ddof=0)._values())
-            slopes.append((ends[0] - ends[1]) / 2e-4)
-    expected = np.transpose(slopes) @ moments.Gamma @ np.array(slopes) / 300
+    at = entries(moments.S)
+
+    def estimates(s):
+        S = np.zeros((4, 4))
+        S[np.tril_indices(4)] = s
+        return bf.fit(wrong, cov=S + np.tril(S, -1).T, n=300, ddof=0)._values()
+
+    slopes = derivatives(estimates, at, 1e-4)
+    expected = slopes.T @ moments.Gamma @ slopes / 300
     assert_allclose(fit.standard_errors().covariance, expected, rtol=1e-5, atol=1e-9)
 
 
