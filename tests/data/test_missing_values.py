@@ -331,10 +331,3 @@ def test_what_full_information_has_not():
         bf.fit(GRAPH, data, missing="fiml", test="satorra-bentler")
     with pytest.raises(bf.BowfreeError, match="method='ricf' fits covariance matrices"):
         bf.fit(GRAPH, data, missing="fiml", method="ricf")
-
-
-def test_bootstrap_of_rows_with_gaps():
-    data = named(rows_with_gaps(200, seed=11, share=0.1))
-    fit = bf.fit(GRAPH, data, missing="fiml", se="bootstrap", n_bootstrap=60, rng=1)
-    sandwich = bf.fit(GRAPH, data, missing="fiml", se="robust")
-    assert_allclose(fit.edge("a -> b").se / sandwich.edge("a -> b").se, 1, atol=0.35)

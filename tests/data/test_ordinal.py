@@ -232,14 +232,6 @@ def test_a_note_on_unused_categories():
     assert "'a' has no rows of category 's'" in bf.moments(data).notes
 
 
-def test_bootstrap_of_categories():
-    data = frame(300)
-    options = {"ordinal": list("abc")}
-    drawn = bf.fit(CHAIN, data, se="bootstrap", n_bootstrap=40, rng=1, **options)
-    sandwich = bf.fit(CHAIN, data, **options)
-    assert_allclose(drawn.edge("a -> b").se / sandwich.edge("a -> b").se, 1, atol=0.35)
-
-
 same = frame().assign(b=lambda t: t.a)
 BAD = {
     "unknown": (frame(), ["d"], "no column 'd'; there are 'a', 'b', 'c'"),

@@ -130,14 +130,6 @@ def test_search_sees_through_distortions():
     assert bf.equivalent(straight.graph, sem.graph)
 
 
-def test_bootstrap_of_ranks():
-    Z = normal_rows(300, 5)
-    options = {"correlation": "spearman"}
-    drawn = bf.fit(CHAIN, Z, se="bootstrap", n_bootstrap=200, rng=1, **options)
-    sandwich = bf.fit(CHAIN, Z, **options)
-    assert_allclose(drawn.edge("x1 -> x2").se / sandwich.edge("x1 -> x2").se, 1, atol=0.2)
-
-
 def test_nearest_correlation_matrix():
     bad = np.array([[1.0, 0.9, 0.3], [0.9, 1.0, 0.9], [0.3, 0.9, 1.0]])
     near, notes = nearest_correlation(bad)

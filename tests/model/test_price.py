@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import bowfree as bf
-from bowfree.model.context import ScoringRule
 from random_models import random_bap, random_covariance
 
 EMPTY, EDGE = bf.parse("x, y"), bf.parse("x -> y")
@@ -126,10 +125,3 @@ def test_refused(options, message):
             function(cov=pair(0.5), n=100, **options)
     with pytest.raises(bf.BowfreeError, match=message):
         bf.score(EDGE, cov=pair(0.5), n=100, **options)
-
-
-def test_a_rule_is_settled_once():
-    rule = ScoringRule("ebic").resolve(100, 5)
-    assert rule.resolve(1000, 50) is rule
-    with pytest.raises(TypeError, match="resolve the rule first"):
-        ScoringRule("ebic").weight  # noqa: B018

@@ -70,12 +70,6 @@ def test_the_valid_test_is_scaled_after_robust_inference(kind):
     assert str(fit.valid_test).startswith("chi-square" if kind == "fiml" else "scaled chi-square")
 
 
-def test_population_score_has_no_penalty():
-    options = {"cov": S3, "n": math.inf}
-    assert bf.score(GRAPH, **options) == bf.score(GRAPH, **options, penalty=100.0)
-    assert_allclose(bf.model.district_scores(GRAPH, **options).total, bf.score(GRAPH, **options))
-
-
 def test_an_edge_changes_the_share_of_its_head_only():
     rng = np.random.default_rng(0)
     S = random_covariance(rng, 4, 100)
