@@ -43,16 +43,6 @@ def slow_loglik(X, mu, Sigma):
     return total
 
 
-def packed(mu, Sigma):
-    return np.concatenate([mu, Sigma[np.tril_indices(len(mu))]])
-
-
-def unpacked(theta, d):
-    Sigma = np.zeros((d, d))
-    Sigma[np.tril_indices(d)] = theta[d:]
-    return theta[:d], Sigma + np.tril(Sigma, -1).T
-
-
 def test_smallest_example():
     #  x  0  1  2  3     y regressed on x over three rows: slope 3/7, mean 1 at x = 4/3;
     #  y  1  0  -  2     at 3/2, the mean of all four x, it is 1 + 3/7 (3/2 - 4/3) = 1 + 1/14
@@ -61,48 +51,33 @@ def test_smallest_example():
     assert found.converged
 
 
-def test_complete_rows_need_no_em():
-    complete = np.random.default_rng(1).normal(size=(50, 3))
-    found = saturated(Patterns.of(complete))
-    assert_allclose(found.mean, complete.mean(axis=0), atol=1e-12)
-    assert_allclose(found.Sigma, np.cov(complete, rowvar=False, ddof=0), rtol=1e-9, atol=1e-12)
-
-
-def test_likelihood_and_its_slow_twin():
-    patterns = Patterns.of(X)
+def test_derivatives_and_their_slow_twins():
+    patterns, (a, b) = Patterns.of(X), np.tril_indices(3)
     mu, Sigma = np.array([0.1, -0.2, 0.3]), np.cov(X[np.isfinite(X).all(axis=1)], rowvar=False)
+    at = np.concatenate([mu, Sigma[a, b]])
+
+    def point(theta):
+        Sigma = np.zeros((3, 3))
+        Sigma[a, b] = Sigma[b, a] = theta[3:]
+        return theta[:3], Sigma
+
+    def gradient(theta):
+        by_mu, G = patterns.gradient(*point(theta))
+        return np.concatenate([by_mu, np.where(a == b, 1, 2) * G[a, b]])
+
     assert_allclose(patterns.loglik(mu, Sigma), slow_loglik(X, mu, Sigma), rtol=1e-12)
     assert patterns.loglik(mu, -Sigma) == -math.inf
-
-
-def test_derivatives_and_their_slow_twins():
-    patterns = Patterns.of(X)
-    mu, Sigma = np.array([0.1, -0.2, 0.3]), np.cov(X[np.isfinite(X).all(axis=1)], rowvar=False)
-    at = packed(mu, Sigma)
-    by_mu, G = patterns.gradient(mu, Sigma)
-    a, b = np.tril_indices(3)
-    gradient = np.concatenate([by_mu, np.where(a == b, 1, 2) * G[a, b]])
-    numeric = derivatives(lambda t: patterns.loglik(*unpacked(t, 3)), at, 1e-5)
-    assert_allclose(gradient, numeric, atol=1e-5 * np.abs(numeric).max())
-
-    def gradient_at(t):
-        g, G = patterns.gradient(*unpacked(t, 3))
-        return np.concatenate([g, np.where(a == b, 1, 2) * G[a, b]])
-
-    numeric = -derivatives(gradient_at, at, 1e-5)
+    numeric = derivatives(lambda t: patterns.loglik(*point(t)), at, 1e-5)
+    assert_allclose(gradient(at), numeric, atol=1e-5 * np.abs(numeric).max())
+    numeric = -derivatives(gradient, at, 1e-5)
     assert_allclose(patterns.information(mu, Sigma), numeric, atol=1e-6 * np.abs(numeric).max())
-
-
-def test_score_products_and_their_slow_twin():
-    weights = np.random.default_rng(3).uniform(0.5, 2, size=len(X))
-    mu, Sigma = np.array([0.1, -0.2, 0.3]), np.cov(X[np.isfinite(X).all(axis=1)], rowvar=False)
-    total = np.zeros((9, 9))
+    # The scores of single rows.
+    weights, total = np.random.default_rng(3).uniform(0.5, 2, size=len(X)), 0.0
     for row, weight in zip(X, weights, strict=True):
-        loglik = lambda t, row=row: slow_loglik(row[None], *unpacked(t, 3))  # noqa: E731
-        one = derivatives(loglik, packed(mu, Sigma), 1e-5)
-        total += weight**2 * np.outer(one, one)
-    fast = Patterns.of(X).score_products(X, mu, Sigma, weights)
-    assert_allclose(fast, total, rtol=1e-4, atol=1e-4 * np.abs(total).max())
+        score = derivatives(lambda t, row=row: slow_loglik(row[None], *point(t)), at, 1e-5)
+        total = total + weight**2 * np.outer(score, score)
+    products = patterns.score_products(X, mu, Sigma, weights)
+    assert_allclose(products, total, rtol=1e-4, atol=1e-4 * np.abs(total).max())
 
 
 def test_em_never_goes_downhill_and_newton_ends_at_its_limit():

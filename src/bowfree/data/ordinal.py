@@ -34,15 +34,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.covariance import check_constant
 from bowfree.data.frames import quoted
-from bowfree.data.ranks import CorrelatedRows, nearest_correlation
+from bowfree.data.ranks import CorrelatedRows, nearest_correlation, stack_pairs
 from bowfree.data.sample import Bools, Floats, Indices, Summary, cross_products, lower_triangle
 from bowfree.errors import DataError
 from bowfree.results.display import count, percent
@@ -59,8 +57,8 @@ class _Column:
     """A column after the first step."""
 
     values: Floats  # standardized if numeric
-    codes: Indices | None  # indices of the categories, -1 if missing; None for a numeric column
-    thresholds: Floats  # including both infinities
+    codes: Indices  # indices of the categories, -1 if missing; empty for a numeric column
+    thresholds: Floats  # including both infinities; empty for a numeric column
     sd: float
     present: Bools
 
@@ -70,7 +68,8 @@ class _Column:
         observed = values[present]
         if not ordinal:
             mean, sd = float(observed.mean()), float(observed.std())
-            return cls((values - mean) / sd, None, np.empty(0), sd, present)
+            none = np.empty(0, dtype=np.intp)
+            return cls((values - mean) / sd, none, np.empty(0), sd, present)
         from scipy.special import ndtri
 
         codes = np.full(len(values), -1)
@@ -78,16 +77,19 @@ class _Column:
         below = np.cumsum(np.bincount(codes[present]))[:-1] / len(observed)
         return cls(values, codes, np.array([-np.inf, *ndtri(below), np.inf]), 1.0, present)
 
+    @property
+    def ordinal(self) -> bool:
+        return len(self.thresholds) > 0
+
     @cached_property
     def first_step(self) -> Floats:
         """The influence of each row on thresholds, or on mean and logarithm of the sd."""
-        if self.codes is None:
-            z = self.values
-            influence = np.stack([z, (z**2 - 1) / 2], axis=1)
-        else:
+        if self.ordinal:
             inner = self.thresholds[1:-1]
             below = self.codes[:, None] <= np.arange(len(inner))
             influence = (below - below[self.present].mean(axis=0)) / _phi(inner)
+        else:
+            influence = np.stack([self.values, (self.values**2 - 1) / 2], axis=1)
         return _spread(influence[self.present], self.present)
 
 
@@ -98,13 +100,6 @@ def _spread(influence: Floats, rows: Bools) -> Floats:
     spread = np.zeros((len(rows), *influence.shape[1:]))
     spread[rows] = influence / rows.mean()
     return spread
-
-
-class Correlation(NamedTuple):
-    """The correlation of a pair of columns, and the influence of each row on it."""
-
-    r: float
-    influence: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +116,14 @@ class MixedRows(CorrelatedRows):
     @cached_property
     def columns(self) -> tuple[_Column, ...]:
         """The columns, after the first step."""
-        return tuple(
-            _Column.of(x, ordinal=is_ordinal)
-            for x, is_ordinal in zip(self.X.T, self.ordinal, strict=True)
-        )
+        both = zip(self.X.T, self.ordinal, strict=True)
+        return tuple(_Column.of(x, ordinal=ordinal) for x, ordinal in both)
 
     @cached_property
     def estimates(self) -> tuple[Floats, Floats]:
         columns = self.columns
         pairs = [correlation(columns[i], columns[j]) for i in range(len(columns)) for j in range(i)]
-        influences = [pair.influence for pair in pairs] or [np.empty((0, self.n_rows))]
-        return np.array([pair.r for pair in pairs]), np.vstack(influences).T
+        return stack_pairs(pairs, self.n_rows)
 
     def covariance(self) -> tuple[Floats, tuple[str, ...]]:
         """Return the covariance matrix, with variance one for categories, and notes."""
@@ -147,7 +139,7 @@ class MixedRows(CorrelatedRows):
         sd = np.array([column.sd for column in self.columns])
         of_sd = np.zeros_like(self.X)
         for k, column in enumerate(self.columns):
-            if column.codes is None:
+            if not column.ordinal:
                 of_sd[:, k] = column.first_step[:, 1]
         influence = sd[i] * sd[j] * (influence + r * (of_sd[:, i] + of_sd[:, j]))
         return cross_products(influence, influence) / self.n_rows
@@ -210,34 +202,22 @@ def read_mixed(
     return Summary(S, rows.effective_n(), None), rows, (note, *unused, *repaired)
 
 
-def correlation(a: _Column, b: _Column) -> Correlation:
-    """Return the correlation of two columns."""
-    if a.codes is not None and b.codes is not None:
+def correlation(a: _Column, b: _Column) -> tuple[float, Floats]:
+    """Return the correlation of two columns, and the influence of each row on it."""
+    if a.ordinal and b.ordinal:
         return _polychoric(a, b)
-    if a.codes is None and b.codes is None:
-        return _pearson(a, b)
-    return _polyserial(a, b) if a.codes is None else _polyserial(b, a)
+    if a.ordinal or b.ordinal:
+        return _polyserial(b, a) if a.ordinal else _polyserial(a, b)
+    return _pearson(a, b)
 
 
-def polychoric(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
-    """Return the polychoric correlation of two columns of categories."""
-    a, b = (_Column.of(np.asarray(v, dtype=np.float64), ordinal=True) for v in (x, y))
-    return _polychoric(a, b)
-
-
-def polyserial(x: npt.ArrayLike, y: npt.ArrayLike) -> Correlation:
-    """Return the polyserial correlation of numbers x and categories y."""
-    a = _Column.of(np.asarray(x, dtype=np.float64), ordinal=False)
-    return _polyserial(a, _Column.of(np.asarray(y, dtype=np.float64), ordinal=True))
-
-
-def _pearson(a: _Column, b: _Column) -> Correlation:
+def _pearson(a: _Column, b: _Column) -> tuple[float, Floats]:
     """Maximize the likelihood given means and standard deviations, which may be of other rows."""
     both = a.present & b.present
     x, y = a.values[both], b.values[both]
     xy, squares = float(np.mean(x * y)), float(np.mean(x**2 + y**2))
     if both.all():
-        return Correlation(xy, x * y - xy / 2 * (x**2 + y**2))
+        return xy, x * y - xy / 2 * (x**2 + y**2)
 
     def score_and_information(r: float) -> tuple[float, float]:
         rest = 1 - r * r
@@ -248,106 +228,93 @@ def _pearson(a: _Column, b: _Column) -> Correlation:
     rest = 1 - r * r
     score = r * rest + (1 + r * r) * x * y - r * (x**2 + y**2)
     influence = _spread(score, both) + r * rest * (a.first_step[:, 1] + b.first_step[:, 1])
-    return Correlation(r, influence / (1 + r * r))
+    return r, influence / (1 + r * r)
 
 
-def _polychoric(a: _Column, b: _Column) -> Correlation:
+def _polychoric(a: _Column, b: _Column) -> tuple[float, Floats]:
     """Maximize the likelihood of a contingency table; rows in a cell have the same influence."""
-    assert a.codes is not None and b.codes is not None  # noqa: PT018  (one condition)
+    from scipy.special import ndtr
+
     both = a.present & b.present
     cells = a.codes[both], b.codes[both]
     h, k = a.thresholds[:, None], b.thresholds[None]
-    shape = (len(h) - 1, k.shape[1] - 1)
-    table = np.zeros(shape)
+    table = np.zeros((len(h) - 1, k.shape[1] - 1))
     np.add.at(table, cells, 1.0)
-    if shape == (2, 2) and (table == 0).sum() == 1:
+    if table.shape == (2, 2) and (table == 0).sum() == 1:
         # The usual correction for a 2 x 2 table: 0.5 in the empty cell, with the same margins.
         on_diagonal = table[0, 0] == 0 or table[1, 1] == 0
         table += np.where(np.eye(2) == on_diagonal, 0.5, -0.5)
     share = table / len(cells[0])
 
+    def cells_at(r: float) -> tuple[Floats, Floats]:
+        """Return the probabilities of the cells, and their derivatives by r."""
+        P = np.maximum(_rectangles(binormal_cdf(h, k, r)), 1e-300)
+        return P, _rectangles(binormal_density(h, k, r))
+
     def score_and_information(r: float) -> tuple[float, float]:
-        P = np.maximum(rectangles(binormal_cdf(h, k, r)), 1e-300)
-        slope = rectangles(binormal_density(h, k, r))
+        P, slope = cells_at(r)
         return float(np.sum(share * slope / P)), float(np.sum(slope**2 / P))
 
     r = _maximum(score_and_information)
-    P = np.maximum(rectangles(binormal_cdf(h, k, r)), 1e-300)
-    slope = rectangles(binormal_density(h, k, r))
-    information = np.sum(slope**2 / P)
-    influence = _spread((slope / P)[cells], both)
-    for column, other, transposed in ((a, b, False), (b, a, True)):
-        by_threshold = _threshold_slopes(column.thresholds, other.thresholds, r)
-        ratio = (slope / P).T if transposed else slope / P
+    P, slope = cells_at(r)
+    ratio, information = slope / P, np.sum(slope**2 / P)
+    influence = _spread(ratio[cells], both)
+    for column, other, by_cell in ((a, b, ratio), (b, a, ratio.T)):
         # A threshold moves probability between the categories below and above it.
-        mixed = np.sum((ratio[:-1] - ratio[1:]) * by_threshold, axis=1)
+        inner = column.thresholds[1:-1, None]
+        bounds = (other.thresholds[None] - r * inner) / np.sqrt(1 - r * r)
+        by_threshold = _phi(inner) * np.diff(ndtr(bounds))
+        mixed = np.sum((by_cell[:-1] - by_cell[1:]) * by_threshold, axis=1)
         influence = influence - (column.first_step * mixed).sum(axis=1)
-    return Correlation(r, influence / information)
+    return r, influence / information
 
 
-def _threshold_slopes(own: Floats, other: Floats, r: float) -> Floats:
-    """Return the derivatives of the cells below inner thresholds by these thresholds."""
-    from scipy.special import ndtr
-
-    inner = own[1:-1, None]
-    slopes: Floats = _phi(inner) * np.diff(ndtr((other[None] - r * inner) / np.sqrt(1 - r * r)))
-    return slopes
-
-
-def _polyserial(a: _Column, b: _Column) -> Correlation:
+def _polyserial(a: _Column, b: _Column) -> tuple[float, Floats]:
     """Maximize the likelihood of categories given numbers."""
     from scipy.special import ndtr
 
-    assert b.codes is not None
     both = a.present & b.present
     z, codes = a.values[both], b.codes[both]
     upper, lower = b.thresholds[codes + 1], b.thresholds[codes]
     # The density at infinity is zero, so any finite factor will do.
     inner_upper, inner_lower = (np.where(np.isfinite(t), t, 0.0) for t in (upper, lower))
 
-    def parts(r: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the probability of the category, densities at its ends, and derivative by r."""
+    def parts(r: float) -> tuple[Floats, Floats, Floats]:
+        """Return the score, and the densities at the ends of the category over its probability."""
         c = np.sqrt(1 - r * r)
         high, low = (upper - r * z) / c, (lower - r * z) / c
         # In the upper tail use the lower one, where differences keep their digits.
-        flip = low > 0
-        P = np.where(flip, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+        P = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+        P = np.maximum(P, 1e-300)
         f_high, f_low = _phi(high), _phi(low)
         by_r = (f_high * (r * inner_upper - z) - f_low * (r * inner_lower - z)) / (c * c * c)
-        return np.maximum(P, 1e-300), f_high, f_low, by_r
+        return by_r / P, f_high / P, f_low / P
 
     def score_and_information(r: float) -> tuple[float, float]:
-        P, _, _, by_r = parts(r)
-        return float(np.mean(by_r / P)), float(np.mean((by_r / P) ** 2))
+        score = parts(r)[0]
+        return float(np.mean(score)), float(np.mean(score**2))
 
     r = _maximum(score_and_information)
-    P, f_high, f_low, by_r = parts(r)
+    score, f_high, f_low = parts(r)
     c = np.sqrt(1 - r * r)
-    score = by_r / P
-    by_z = -r / c * (f_high - f_low) / P
+    by_z = -r / c * (f_high - f_low)
     # The first step: mean and standard deviation of z, thresholds of the categories.
     mixed = np.array([np.mean(score * -by_z), np.mean(score * -by_z * z)])
     influence = _spread(score, both) - (a.first_step * mixed).sum(axis=1)
-    K = len(b.thresholds) - 2
-    gains = np.zeros(K + 2)
-    np.add.at(gains, codes + 1, score * f_high / (c * P))
-    np.add.at(gains, codes, -score * f_low / (c * P))
+    gains = np.zeros(len(b.thresholds))
+    np.add.at(gains, codes + 1, score * f_high / c)
+    np.add.at(gains, codes, -score * f_low / c)
     influence = influence - (b.first_step * (gains[1:-1] / len(z))).sum(axis=1)
-    return Correlation(r, influence / np.mean(score**2))
+    return r, influence / np.mean(score**2)
 
 
 def _maximum(score_and_information: Callable[[float], tuple[float, float]]) -> float:
     """Return the zero of the score, by Fisher scoring with bisection as a safeguard."""
-    low, high = -_LARGEST, _LARGEST
-    r = 0.0
+    low, high, r = -_LARGEST, _LARGEST, 0.0
     for _ in range(_STEPS):
         score, information = score_and_information(r)
-        if score > 0:
-            low = r
-        else:
-            high = r
-        step = score / information if information > 0 else np.inf
-        ahead = r + step
+        low, high = (r, high) if score > 0 else (low, r)
+        ahead = r + (score / information if information > 0 else np.inf)
         if not low < ahead < high:
             ahead = (low + high) / 2
         if abs(ahead - r) < 1e-12:
@@ -382,7 +349,7 @@ def _at_points(function: Callable[..., Floats], h: Floats, k: Floats, r: float) 
     return function(h.ravel(), k.ravel(), r).reshape(h.shape)
 
 
-def rectangles(corners: Floats) -> Floats:
+def _rectangles(corners: Floats) -> Floats:
     """Return the probabilities of the cells of a grid, from those of its corners."""
     inside: Floats = np.diff(np.diff(corners, axis=0), axis=1)
     return inside

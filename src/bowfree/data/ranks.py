@@ -112,17 +112,10 @@ def read_ranks(
     """Return the correlations, the ranks and notes."""
     rows = RankedRows.of(X, coefficient)
     R, repaired = nearest_correlation(rows.correlations())
-    few = [
-        name
-        for name, top in zip(names, rows.ranks.max(axis=0), strict=True)
-        if top + 1 < min(_FEW_VALUES, len(X))
-    ]
-    notes = (
-        (f"{quoted(few)} has few different values; for ordered categories use `ordinal`",)
-        if few
-        else ()
-    )
-    return Summary(R, rows.effective_n(), None), rows, notes + repaired
+    n_values = rows.ranks.max(axis=0) + 1
+    few = [name for k, name in enumerate(names) if n_values[k] < min(_FEW_VALUES, len(X))]
+    note = f"{quoted(few)} has few different values; for ordered categories use `ordinal`"
+    return Summary(R, rows.effective_n(), None), rows, (note,) * bool(few) + repaired
 
 
 def nearest_correlation(R: Floats) -> tuple[Floats, tuple[str, ...]]:
@@ -165,11 +158,8 @@ def _kendall(ranks: Ranks) -> tuple[Floats, Floats]:
     """
     n, d = ranks.shape
     columns = [np.ascontiguousarray(column) for column in ranks.T]
-    untied = []
-    for column in columns:
-        counts = np.bincount(column)
-        untied.append((n - counts[column]) / (n - 1))
-    r, influences = [], []
+    untied = [(n - np.bincount(column)[column]) / (n - 1) for column in columns]
+    pairs = []
     for i in range(d):
         for j in range(i):
             h = _core.concordance(columns[i], columns[j]) / (n - 1)
@@ -178,9 +168,9 @@ def _kendall(ranks: Ranks) -> tuple[Floats, Floats]:
             tau = h.mean() / scale
             share = (h - h.mean()) / scale
             share -= tau / 2 * ((ti / ti.mean() - 1) + (tj / tj.mean() - 1))
-            r.append(math.sin(math.pi / 2 * tau))
-            influences.append(math.pi / 2 * math.cos(math.pi / 2 * tau) * 2 * share)
-    return _stacked(r, influences, n)
+            slope = math.pi / 2 * math.cos(math.pi / 2 * tau)
+            pairs.append((math.sin(math.pi / 2 * tau), slope * 2 * share))
+    return stack_pairs(pairs, n)
 
 
 def _spearman(ranks: Ranks) -> tuple[Floats, Floats]:
@@ -190,15 +180,12 @@ def _spearman(ranks: Ranks) -> tuple[Floats, Floats]:
     the covariance of F and G by its own product, and by its effect on F and G at the others.
     """
     n, d = ranks.shape
-    grades, orders = [], []
-    for column in ranks.T:
-        counts = np.bincount(column)
-        grades.append((np.cumsum(counts) - counts / 2)[column] / n - 0.5)
-        orders.append(counts)
+    counts = [np.bincount(column) for column in ranks.T]
+    grades = [(np.cumsum(c) - c / 2)[x] / n - 0.5 for c, x in zip(counts, ranks.T, strict=True)]
 
     def moved(i: int, j: int) -> Floats:
         """Return the effect of each row, by the grades of i in larger rows, on the product with j."""
-        sums = np.bincount(ranks[:, i], weights=grades[j], minlength=len(orders[i]))
+        sums = np.bincount(ranks[:, i], weights=grades[j], minlength=len(counts[i]))
         after = sums.sum() - np.cumsum(sums)
         return np.asarray((after + sums / 2)[ranks[:, i]] / n, dtype=np.float64)
 
@@ -208,16 +195,19 @@ def _spearman(ranks: Ranks) -> tuple[Floats, Floats]:
 
     variance = [float(np.mean(g * g)) for g in grades]
     shares = [share(i, i) / variance[i] for i in range(d)]
-    r, influences = [], []
+    pairs = []
     for i in range(d):
         for j in range(i):
             scale = np.sqrt(variance[i] * variance[j])
             rho = float(np.mean(grades[i] * grades[j])) / scale
             deviation = share(i, j) / scale - rho / 2 * (shares[i] + shares[j])
-            r.append(2 * math.sin(math.pi / 6 * rho))
-            influences.append(math.pi / 3 * math.cos(math.pi / 6 * rho) * deviation)
-    return _stacked(r, influences, n)
+            slope = math.pi / 3 * math.cos(math.pi / 6 * rho)
+            pairs.append((2 * math.sin(math.pi / 6 * rho), slope * deviation))
+    return stack_pairs(pairs, n)
 
 
-def _stacked(r: list[float], influences: list[Floats], n: int) -> tuple[Floats, Floats]:
-    return np.array(r), np.stack(influences, axis=1) if influences else np.empty((n, 0))
+def stack_pairs(pairs: Sequence[tuple[float, Floats]], n: int) -> tuple[Floats, Floats]:
+    """Return the correlations of all pairs of columns, and the influences of n rows on them."""
+    if not pairs:
+        return np.empty(0), np.empty((n, 0))
+    return np.array([r for r, _ in pairs]), np.stack([influence for _, influence in pairs], axis=1)
