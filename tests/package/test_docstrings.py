@@ -21,3 +21,5 @@ def test_examples_in_docstrings(name):
         importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     )
     assert result.failed == 0
+    if "plot" in name:
+        importlib.import_module("matplotlib.pyplot").close("all")

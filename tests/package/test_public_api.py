@@ -477,7 +477,7 @@ def went_wrong(label: str, *, every: int = 1) -> tuple[int, list[str]]:
 
 
 # They take half of the time; `tests/fuzz/wrong_arguments.py` includes them.
-LONG = ("report.render", "report.write", "Fit.report", "SearchResult.report")
+LONG = ("report.render", "Fit.report", "SearchResult.report")
 
 
 @pytest.mark.parametrize("label", sorted(set(ENTRANCES) - set(LONG)))

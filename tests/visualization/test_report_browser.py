@@ -135,7 +135,7 @@ def test_a_large_graph_is_shown_in_modules(tab, tmp_path):
         B[j, i] = 0.4 * graph.adjacent(names[i], names[j])
     fit = bf.fit(graph, cov=bf.LinearSEM(graph, B, np.eye(d)).covariance(), n=500)
     members = bf.equivalence_class(graph, method="colliders")
-    tab.open(bf.report.write(tmp_path / "large.html", fit, equivalence_class=members))
+    tab.open(fit.report(tmp_path / "large.html", equivalence_class=members))
     try:
         assert tab.evaluate(f"{tab.one('#layout')}.value") == "modules"
         assert (tab.count(".region"), tab.count(".edge.between")) == (4, len(bridges))
@@ -228,9 +228,7 @@ def test_printed_pages(tab, d, tmp_path):
         graph = bf.random_bap(d, max_in_degree=2, rng=1)
         rows = bf.random_sem(graph, rng=1).sample(400, rng=1)
         members = bf.equivalence_class(graph, method="colliders", limit=500)
-        file = bf.report.write(
-            tmp_path / "large.html", bf.fit(graph, rows), equivalence_class=members
-        )
+        file = bf.fit(graph, rows).report(tmp_path / "large.html", equivalence_class=members)
     tab.open(file)
     tab.call("Emulation.setEmulatedMedia", media="print")
     # Nothing is cut off at the right: the graph and all tables are as wide as the page.

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bowfree.results.display import TextDisplay
+from bowfree.text_reading import replace_file
+from bowfree.validation import check_path
 
 if TYPE_CHECKING:
     from bowfree.effects.bounds import EffectBounds
@@ -72,10 +74,10 @@ title, note
         Path
             The file.
         """
-        from bowfree.visualization.report import write
+        from bowfree.visualization.report import render
 
-        return write(
-            path,
+        target = Path(check_path("path", path))
+        html = render(
             self,  # type: ignore[arg-type]  # a Fit or the result of a search
             data=data,
             equivalence_class=equivalence_class,
@@ -88,3 +90,5 @@ title, note
             title=title,
             note=note,
         )
+        replace_file(target, html.encode())
+        return target

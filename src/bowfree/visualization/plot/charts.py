@@ -93,8 +93,6 @@ def class_summary(
     >>> ax = bf.plot.class_summary(bf.equivalence_class(bf.parse("x -> y -> z")))
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x – y', 'y – z']
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(ax.figure)
 
     References
     ----------
@@ -147,8 +145,6 @@ def bootstrap_edges(frequencies: Any, *, at_least: float = 0.05, ax: Axes | None
     >>> ax = bf.plot.bootstrap_edges(found)
     >>> ax.get_yticklabels()[0].get_text()
     'sun – leaves'
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(ax.figure)
     """
     if not is_number(at_least):
         raise BowfreeError(f"at_least = {short_repr(at_least)}: must be a number, such as 0.05")
@@ -194,8 +190,6 @@ def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axe
     >>> ax = bf.plot.design(bf.design(bf.parse("x -> y -> z")))
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['y', 'x', 'z']
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(ax.figure)
     """
     if not isinstance(result, Design):
         raise BowfreeError(f"result is {short_repr(result)}: pass the result of bowfree.design")
@@ -256,8 +250,6 @@ def scores(
     >>> ax = bf.plot.scores(runs)
     >>> len(ax.lines), ax.get_ylabel()
     (3, 'score')
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(ax.figure)
 
     References
     ----------

@@ -69,8 +69,6 @@ def effects(
     >>> ax = bf.plot.effects(fit.total_effects())
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['x', 'y', 'z']
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(ax.figure)
     """
     if isinstance(effects, Fit):
         sd = effects if sd is None else sd

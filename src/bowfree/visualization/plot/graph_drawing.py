@@ -102,8 +102,6 @@ def graph(
     >>> ax = bf.plot.graph(bf.parse("x -> y <-> z"), weights={("x", "->", "y"): 0.5})
     >>> [text.get_text() for text in ax.texts]
     ['x', 'y', 'z', '0.50']
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(ax.figure)
     """
     if weights is None and isinstance(graph, Fit | LinearSEM):
         weights = graph

@@ -37,8 +37,6 @@ def sensitivity(result: Sensitivity, *, ax: Axes | None = None) -> Axes:
     >>> ax = bf.plot.sensitivity(bf.effects.sensitivity(fit, of="x", on="y"))
     >>> ax.get_xlabel()
     'partial R² of the hidden cause with x'
-    >>> import matplotlib.pyplot as plt
-    >>> plt.close(ax.figure)
     """
     if not isinstance(result, Sensitivity):
         raise BowfreeError(

@@ -1,7 +1,7 @@
 """A report in one HTML file: data, graph, equivalence class, effects, fit, search, settings.
 
-``result.report("out.html")`` or ``bf.report.write("out.html", result)``. The file needs no network
-and no other file, has a light and a dark theme, and can be printed. The same result gives the same
+``result.report("out.html")`` writes it, and :func:`render` returns it. The file needs no network and
+no other file, has a light and a dark theme, and can be printed. The same result gives the same
 file, byte for byte: it contains no date unless `note` does.
 
 :mod:`~bowfree.visualization.report.content` collects the variables of the template ``page.html``;
@@ -12,7 +12,6 @@ variables, and the script writes text, never markup.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,79 +22,16 @@ from bowfree.model.fit_result import Fit
 from bowfree.parameters import public
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
-from bowfree.text_reading import replace_file
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
-from bowfree.validation import check_path
 from bowfree.visualization.report.content import Inputs, report_content
 from bowfree.visualization.report.uncertainty import AVERAGE_SECONDS
 from bowfree.visualization.svg import curves_script
 
-__all__ = ["render", "write"]
+__all__ = ["render"]
 
 TITLE = "Causal graph with hidden confounders"
-
-
-@public
-def write(
-    path: str | os.PathLike[str],
-    result: SearchResult | ExhaustiveResult | Fit,
-    *,
-    data: Any = None,
-    equivalence_class: EquivalenceClass | None = None,
-    bounds: EffectBounds | None = None,
-    average: AveragedEffects | None = None,
-    bootstrap: BootstrapResult | None = None,
-    stability: StablePairs | None = None,
-    settings: Mapping[str, Any] | None = None,
-    average_time_limit: float | None = AVERAGE_SECONDS,
-    title: str = TITLE,
-    note: str = "",
-) -> Path:
-    """Write a report on a search or a fit into one HTML file.
-
-    Parameters
-    ----------
-    path : str or path
-        The file; an existing one is overwritten.
-    result : SearchResult, ExhaustiveResult or Fit
-        The result to report on.
-    data : array_like of shape (n, d) or data frame, optional
-        The rows, for checks of normality and outliers; a result contains only their moments.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import bowfree as bf
-    >>> data = bf.datasets.load_demo()
-    >>> fit = bf.fit(bf.datasets.demo_model().graph, data)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = bf.report.write(pathlib.Path(folder, "out.html"), fit, data=data)
-    ...     file.read_text(encoding="utf-8").splitlines()[0]
-    '<!DOCTYPE html>'
-    """
-    target = Path(check_path("path", path))
-    html = render(
-        result,
-        data=data,
-        equivalence_class=equivalence_class,
-        bounds=bounds,
-        average=average,
-        bootstrap=bootstrap,
-        stability=stability,
-        settings=settings,
-        average_time_limit=average_time_limit,
-        title=title,
-        note=note,
-    )
-    replace_file(target, html.encode())
-    return target
 
 
 @public

@@ -193,7 +193,9 @@ def report_content(
         "conditions": tables.condition_table(fit) if isinstance(fit, JointFit) else None,
         "sharing": str(fit.sharing_test()) if isinstance(fit, JointFit) else None,
         "residuals": None if has_targets else tables.residual_table(fit),
-        "residual_map": None if has_targets or len(graph) > _MAX_MAP else tables.residual_map(fit),
+        "residual_map": None
+        if has_targets or len(graph) > _MAX_MAP
+        else fit.residual_correlations().tolist(),
         "runs": None if search is None else tables.run_table(search),
         "steps_svg": Markup(steps_svg([run.path for run in runs])) if runs else "",
         "time_svg": Markup(time_svg([max(r.path) for r in runs], [r.seconds for r in runs]))

@@ -262,27 +262,6 @@ def residual_table(fit: Fit) -> Table:
     return table("residuals", pairs, columns, by=4)
 
 
-def residual_map(fit: Fit) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the rows of the map: a name, and the text and color of each cell."""
-    names = fit.graph.nodes
-    return [
-        (
-            printable(name),
-            [
-                {
-                    "text": number(value, 2).text,
-                    "sign": "positive" if value > 0 else "negative",
-                    # Full color at 0.1, which is a large residual correlation.
-                    "strength": round(100 * min(1.0, abs(value) / 0.1)),
-                    "title": printable(f"{name}, {other}: {value:.4f}"),
-                }
-                for other, value in zip(names, row, strict=True)
-            ],
-        )
-        for name, row in zip(names, fit.residual_correlations().tolist(), strict=True)
-    ]
-
-
 def condition_table(fit: JointFit) -> Table:
     """Return how well each condition fits, and where it fits worst."""
     names, items = fit.graph.nodes, []
@@ -362,17 +341,13 @@ def missing_map(gaps: MissingSummary) -> dict[str, Any]:
     A pattern has the number of its rows, their share in percent, and which values are missing.
     """
     total = sum(gaps.rows)
-    order = sorted(range(len(gaps.rows)), key=lambda k: (-gaps.rows[k], k))
-    rest = order[MAX_PATTERNS:]
-    rows = sum(gaps.rows[k] for k in rest)
+    patterns = sorted(zip(gaps.rows, gaps.patterns.tolist(), strict=True), key=lambda p: -p[0])
+    rest = [rows for rows, _ in patterns[MAX_PATTERNS:]]
     return {
         "names": [printable(name) for name in gaps.names],
         "missing": [short_percent(missing / total) for missing in gaps.missing],
-        "patterns": [
-            (f"{gaps.rows[k]:g}", round(100 * gaps.rows[k] / total, 2), gaps.patterns[k].tolist())
-            for k in order[:MAX_PATTERNS]
-        ],
-        "omitted": f"{len(rest)} more patterns, in {rows:g} rows" if rest else "",
+        "patterns": [(f"{n:g}", round(100 * n / total, 2), x) for n, x in patterns[:MAX_PATTERNS]],
+        "omitted": f"{len(rest)} more patterns, in {sum(rest):g} rows" if rest else "",
         "test": f"chi-square {gaps.statistic:.2f} on {gaps.df} df, {p_text(gaps.p_value, 3)}",
     }
 
