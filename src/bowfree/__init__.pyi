@@ -47,6 +47,11 @@ from .equivalence.equations import (
     constraints as constraints,
 )
 from .equivalence.comparison import compare as compare
+from .equivalence.independence import (
+    exclude_members as exclude_members,
+    independence_tests as independence_tests,
+    nongaussianity as nongaussianity,
+)
 
 # search
 from .search.greedy import greedy_search as greedy_search
