@@ -205,6 +205,19 @@ def numbers_of_penalties(copy):
         yield (row.penalty, "n_edges"), row.n_edges
 
 
+def numbers_of_exclusion(copy):
+    found = bf.exclude_members(copy.graph, copy.data)
+    yield ("class", "size"), float(found.members.size)
+    yield from copy.table("edges", found)
+
+
+def numbers_of_nongaussianity(copy):
+    for row in bf.nongaussianity(copy.graph, copy.data):
+        name = copy.original[row.variable]
+        yield (name, "skewness"), row.skewness * math.copysign(1.0, copy.unit[name])
+        yield (name, "kurtosis"), row.kurtosis
+
+
 def table_of(function, **options):
     return lambda copy: copy.table(function.__name__, function(copy.graph, copy.data, **options))
 
@@ -231,6 +244,9 @@ FUNCTIONS = {
     "compare": numbers_of_comparison,
     "edge_changes": table_of(bf.edge_changes),
     "constraint_tests": table_of(bf.constraint_tests),
+    "independence_tests": table_of(bf.independence_tests),
+    "exclude_members": numbers_of_exclusion,
+    "nongaussianity": numbers_of_nongaussianity,
     "intervene": numbers_of_intervention,
     "effect_bounds": numbers_of_bounds,
     "empirical_class": numbers_of_class,

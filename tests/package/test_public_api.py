@@ -209,6 +209,10 @@ VALID: dict[str, Callable[[], Any]] = {
 
 # The same word with another meaning.
 ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
+    **{
+        (name, "data"): lambda: SEM.sample(120, rng=1, as_frame="pandas")
+        for name in ("independence_tests", "exclude_members", "nongaussianity")
+    },
     ("MixedGraph.from_dict", "data"): lambda: GRAPH.to_dict(),
     ("MixedGraph.relabel", "names"): lambda: {"a": "u"},
     ("formats.from_networkx", "graph"): lambda: bf.formats.to_networkx(GRAPH),
@@ -277,6 +281,7 @@ CHEAP: dict[str, tuple[str, ...]] = {
     "stability_selection": ("n_halves", "strategy", "rng"),
     "choose_penalty": ("penalties", "cv", "strategy", "rng"),
     "empirical_class": ("data",),
+    **dict.fromkeys(("independence_tests", "exclude_members", "nongaussianity"), ("data",)),
     "effects.path_effect_bounds": ("data",),
     **dict.fromkeys(
         ("fit", "score", "model.district_scores", "constraint_tests", "moments", "effect_bounds",

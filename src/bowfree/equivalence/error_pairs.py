@@ -102,9 +102,9 @@ class Error(NamedTuple):
 
 
 class PairTest(NamedTuple):
-    """Statistic and p-value of the independence of two errors, and p-value of a common scale."""
+    """Chi-square and p-value of the independence of two errors, and p-value of a common scale."""
 
-    statistic: float
+    chi2: float
     p_value: float
     p_scale: float
 

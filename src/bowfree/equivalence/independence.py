@@ -71,7 +71,7 @@ class IndependenceTests(RowTable, ToDict):
     Attributes
     ----------
     rows : tuple of Row
-        For each pair ``a``, ``b`` without ``a <-> b``: ``statistic`` (approximately chi-square with
+        For each pair ``a``, ``b`` without ``a <-> b``: ``chi2`` (approximately chi-square with
         4 degrees of freedom), ``p_value``, and ``p_scale`` (of the test that the absolute values of
         the two errors are uncorrelated).
     n : int
@@ -80,7 +80,7 @@ class IndependenceTests(RowTable, ToDict):
 
     rows: tuple[Row, ...]
     n: int
-    _columns = ("a", "b", "statistic", "p_value", "p_scale")
+    _columns = ("a", "b", "chi2", "p_value", "p_scale")
 
     @property
     def p_value(self) -> float:
@@ -99,7 +99,7 @@ class IndependenceTests(RowTable, ToDict):
         cells = [
             (
                 f"{quote(r.a)}, {quote(r.b)}",
-                f"{r.statistic:.2f}",
+                f"{r.chi2:.2f}",
                 p_cell(r.p_value),
                 p_cell(r.p_scale),
             )
@@ -335,7 +335,7 @@ def _rows_needed(error: Floats, pairs: int) -> tuple[float, float]:
         X = np.column_stack([x, y])
         X = X - X.mean(axis=0)
         errors = ClassErrors(X / np.sqrt(np.mean(X * X, axis=0)), graph)
-        statistic = errors.test(*errors.equations_of([[1], []])).statistic
+        statistic = errors.test(*errors.equations_of([[1], []])).chi2
         needed.append(least * len(X) / max(statistic, 1e-9))
     return needed[0], needed[1]
 
