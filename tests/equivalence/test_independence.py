@@ -306,6 +306,8 @@ def table(n=200, seed=0):
         (table(), {"weights": np.linspace(1, 2, 200)}, "weighted"),
         (table(), {"correlation": "spearman"}, "Spearman"),
         (table(), {"shrinkage": 0.1}, "multiplied"),
+        (table() | {"x": np.repeat(list("abcd"), 50)}, {"nominal": ["x"]}, "nominal"),
+        (table() | {"x": np.arange(200) % 5}, {"ordinal": ["x"]}, "these data are"),
         (None, {"cov": np.eye(3) + 0.3, "n": 500}, "covariance matrix"),
     ],
 )

@@ -22,22 +22,20 @@ from typing import Any
 import numpy as np
 
 from bowfree.data.joint_moments import JointMoments
+from bowfree.data.nominal import BlockMoments
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import CompleteRows
 from bowfree.equivalence.class_members import (
     EquivalenceClass,
     Factor,
+    Orientations,
     class_components,
-    count_options,
-    marks_of,
-    member_batches,
 )
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.error_pairs import ClassErrors, Floats, fits_curve
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.encodings import BACKWARD, BIDIRECTED, FORWARD, members
-from bowfree.graph.graph_like import GraphLike
-from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.context import context_of
 from bowfree.parallel.budget import Budget
@@ -168,9 +166,10 @@ def _read(given: GraphLike, data: Any) -> tuple[MixedGraph, Floats]:
         raise DataError("independence of errors is tested on rows: pass data")
     moments = context.read(data, DataOptions())
     sample = moments.sample
-    if isinstance(moments, JointMoments) or not (isinstance(sample, CompleteRows) and sample.plain):
-        what = "a covariance matrix" if sample is None else sample.describe()
-        what = "several conditions" if isinstance(moments, JointMoments) else what
+    kinds = {JointMoments: "several conditions", BlockMoments: "nominal variables"}
+    what = next((text for kind, text in kinds.items() if isinstance(moments, kind)), "")
+    if what or not isinstance(sample, CompleteRows) or not sample.plain:
+        what = what or ("a covariance matrix" if sample is None else sample.describe())
         raise DataError(
             "independence of errors is tested on complete, unweighted, independent rows of "
             f"measurements; these data are {what}"
@@ -507,47 +506,42 @@ def exclude_members(
     if not measured.not_normal:
         return Exclusion(before, before, level, measured)
     components, warnings = [], []
-    for edges, factors in class_components(before):
-        if count_options(factors) > limit:
-            nodes = sorted({v for e in edges for v in before._edges[e]})
-            names = join_names([graph.nodes[v] for v in nodes])
+    for part in class_components(before):
+        if part.size > limit:
+            names = join_names([graph.nodes[v] for v in sorted({v for p in part.pairs for v in p})])
             warnings.append(
-                f"the {count_options(factors):,} equivalent graphs of {names} were not tested: they "
-                f"exceed limit = {limit:,}"
+                f"the {part.size:,} equivalent graphs of {names} were not tested: they exceed "
+                f"limit = {limit:,}"
             )
-        elif count_options(factors) > 1:
-            components.append(_Component(before, edges, factors, X))
+        elif part.size > 1:
+            components.append(_Component(part, X))
     n_pairs = sum(component.n_pairs for component in components)
-    kept = {}
+    tested: dict[tuple[int, ...], Any] = {}  # edges -> marks of the remaining members
     for component in components:
         marks, reason = component.exclude(level / n_pairs, budget)
         if reason:
             return Exclusion(before, before, level, measured, reason, tuple(warnings))
-        kept[component.edges] = marks
+        tested[tuple(before._edges.index(pair) for pair in component.part.pairs)] = marks
         warnings += component.other_explanations(marks, level)
     if budget.expired:
         warnings.append("the time limit was reached; members that were not tested are kept")
-    others = [f for f in before._factors if not any(set(f.edges) & set(edges) for edges in kept)]
-    tested = [Factor(edges, marks) for edges, marks in kept.items()]
-    left = before._with((*others, *tested))
+    others = [f for f in before._factors if not any(set(f.edges) & set(edges) for edges in tested)]
+    left = before._with((*others, *(Factor(edges, marks) for edges, marks in tested.items())))
     return Exclusion(left, before, level, measured, "", tuple(warnings))
 
 
 class _Component:
     """The members of a connected component of a class, with their errors."""
 
-    def __init__(
-        self, of: EquivalenceClass, edges: list[int], factors: list[Factor], X: Floats
-    ) -> None:
-        pairs = [of._edges[e] for e in edges]
-        nodes = sorted({v for pair in pairs for v in pair})
+    def __init__(self, part: Orientations, X: Floats) -> None:
+        self.part = part
+        nodes = sorted({v for pair in part.pairs for v in pair})
         position = {v: k for k, v in enumerate(nodes)}
-        names = [of.graph.nodes[v] for v in nodes]
-        own = np.array(marks_of(of.graph, pairs), dtype=np.uint8)
-        self.names, self.edges = names, tuple(edges)
-        self.pairs = [(position[i], position[j]) for i, j in pairs]
-        self.marks = np.vstack([*member_batches(edges, own, factors, count_options(factors))])
-        self.errors = ClassErrors(np.ascontiguousarray(X[:, nodes]), of.graph.subgraph(names))
+        self.names = [part.graph.nodes[v] for v in nodes]
+        self.pairs = [(position[i], position[j]) for i, j in part.pairs]
+        self.marks = np.vstack([*part.batches()])
+        graph = part.graph.subgraph(self.names)
+        self.errors = ClassErrors(np.ascontiguousarray(X[:, nodes]), graph)
         size = len(nodes) * (len(nodes) - 1) // 2
         self.n_pairs = size - int((self.marks == BIDIRECTED).sum(axis=1).min())
 
