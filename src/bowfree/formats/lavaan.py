@@ -6,7 +6,9 @@
     x ~~ z           # correlated errors: x <-> z
     x ~~ x           # a variance; declares a node
     x ~~ 0*y         # fixed to zero: no edge
-    y ~ a*x          # a label, for definitions
+    y ~ a*x          # a label, for definitions; parameters with the same label are equal
+    y ~ 0.5*x        # fixed to a value
+    a == b           # the same as equal labels; a == 0.5 fixes a parameter
     twice := 2*a     # a defined parameter
 
 A text is read as by lavaan's ``sem(..., fixed.x = FALSE)``, which adds covariances unless they are
@@ -19,10 +21,10 @@ fixed to zero:
 Such pairs have no directed edge, so no bow results. ``auto="none"`` adds nothing. `to_lavaan`
 writes the zeros, so that both settings give the same graph.
 
-Parameters are free or zero here. Starting values (``start(0.5)*x``), ``NA*`` and labels leave a
-parameter free, if each label belongs to one parameter; a variable with both has two terms, ``a*x +
-start(0.5)*x``. Other numbers, repeated labels, ``equal(...)``, bounds, latent variables (``=~``),
-groups (``c(...)*``), fixed intercepts and constraints are errors. Comments (``#``, ``!``) and free
+Starting values (``start(0.5)*x``), ``NA*`` and labels leave a parameter free; a variable with both
+has two terms, ``a*x + start(0.5)*x``. Equal and fixed parameters are part of the model and not of the
+graph: :func:`bowfree.fit` uses them. ``equal(...)``, bounds, latent variables (``=~``), groups
+(``c(...)*``), fixed intercepts and other constraints are errors. Comments (``#``, ``!``) and free
 intercepts (``y ~ 1``) are ignored.
 """
 
@@ -52,19 +54,18 @@ _TOKENS = re.compile(
     """,
     re.VERBOSE,
 )
-_CONSTRAINT = "constraints on parameters are not supported: parameters are free; drop the line"
+_CONSTRAINT = "inequalities are not supported: drop the line"
 _UNSUPPORTED = {
     "=~": "latent variables are not part of a mixed graph; use '~~' for a hidden common cause",
     "<~": "composites are not part of a mixed graph",
     "|": "thresholds of ordered variables are not supported",
-    "==": _CONSTRAINT,
     "<": _CONSTRAINT,
     ">": _CONSTRAINT,
 }
 _UNSUPPORTED_MODIFIERS = {
-    "equal": "makes two parameters equal, but parameters are free here; leave it out",
-    "lower": "bounds a parameter, but parameters are free here; leave it out",
-    "upper": "bounds a parameter, but parameters are free here; leave it out",
+    "equal": "is not supported; give both parameters the same label",
+    "lower": "bounds a parameter, which is not supported; leave it out",
+    "upper": "bounds a parameter, which is not supported; leave it out",
     "c": "is for several groups; write one model without groups",
 }
 # Precedence of operators; "negative" is the minus in front of a term, as in R: -a^2 is -(a^2).
@@ -150,8 +151,8 @@ def from_lavaan(text: str, *, auto: Auto = "sem") -> MixedGraph:
     Returns
     -------
     MixedGraph
-        Nodes in the order of their first appearance. `read_lavaan` also returns labels and
-        definitions.
+        Nodes in the order of their first appearance. `read_lavaan` also returns labels, equal and
+        fixed parameters, and definitions.
 
     Raises
     ------
@@ -224,7 +225,9 @@ class _Reading:
         self.builder = GraphBuilder("lavaan", text)
         self.zeros: set[tuple[str, frozenset[str] | tuple[str, str]]] = set()
         self.labels: dict[str, tuple[str, str, str]] = {}
-        self.label_lines: dict[str, int] = {}
+        self.equal: list[tuple[tuple[str, str, str], tuple[str, str, str]]] = []
+        self.fixed: dict[tuple[str, str, str], float] = {}
+        self.constraints: list[tuple[Token, Token, float]] = []  # label, other label or a number
         self.definitions: list[Definition] = []
         self.outcomes: dict[str, None] = {}  # on the left of ~; dicts serve as ordered sets
         self.predictors: dict[str, None] = {}  # on the right of ~
@@ -233,6 +236,7 @@ class _Reading:
             if not self.reader.accept(";"):
                 self._read_formula()
         self._check_definitions()
+        self._read_constraints()
 
     def model(self, auto: Auto) -> LavaanModel:
         added = self._added()
@@ -240,7 +244,13 @@ class _Reading:
             for a, b in added:
                 self.builder.edge(a, "<->", b, START)
         return LavaanModel(
-            self.builder.build(), auto, tuple(added), dict(self.labels), tuple(self.definitions)
+            self.builder.build(),
+            auto,
+            tuple(added),
+            dict(self.labels),
+            tuple(self.definitions),
+            tuple(self.equal),
+            dict(self.fixed),
         )
 
     def _added(self) -> list[tuple[str, str]]:
@@ -267,6 +277,16 @@ class _Reading:
             reader.refuse(operator, _UNSUPPORTED[operator.text])
         if len(left) == 1 and reader.accept(":="):
             self._define(left[0])
+            return
+        if len(left) == 1 and reader.accept("=="):
+            negative = reader.accept("-")
+            right = reader.take()
+            if right.kind not in ("number", "word") or (negative and right.kind == "word"):
+                reader.fail(right, "a label or a number")
+            if reader.peek().text in _PRECEDENCE:
+                reader.refuse(reader.peek(), "constraints are 'a == b' or 'a == 0.5'")
+            value = self._number(right) if right.kind == "number" else 0.0
+            self.constraints.append((left[0], right, -value if negative else value))
             return
         reader.expect("~", "~~")
         terms = [self._read_term()]
@@ -358,13 +378,7 @@ class _Reading:
         else:
             self.written |= {a, b}
         if term.value is not None and term.value != 0:
-            without = "" if a == b else f", or 0*{truncate(b)} to leave it out"
-            self.reader.refuse(
-                right,
-                f"{truncate(a)} {operator.text} {truncate(b)} is fixed to {term.value:g}, but "
-                f"parameters are free or zero here; write start({term.value:g})*{truncate(b)} to "
-                f"have it estimated{without}",
-            )
+            self.fixed[a, operator.text, b] = term.value
         if operator.text == "~~" and a == b:
             if term.value == 0:
                 self.reader.refuse(
@@ -392,18 +406,28 @@ class _Reading:
         if term.label is None:
             return
         name = term.label.text.strip("\"'")
-        if name in self.labels:
-            one, other = (
-                f"{truncate(a)} {op.rstrip('1')} {truncate(b) or 1}"
-                for a, op, b in (self.labels[name], parameter)
-            )
+        if name not in self.labels:
+            self.labels[name] = parameter
+        elif "~1" in (parameter[1], self.labels[name][1]):
             self.reader.refuse(
-                term.label,
-                f"label {short_repr(name)} makes {one} (line {self.label_lines[name]}) and {other} "
-                "equal, but parameters are free here; use two labels",
+                term.label, f"label {short_repr(name)} constrains an intercept; means are free here"
             )
-        self.labels[name] = parameter
-        self.label_lines[name] = term.label.line
+        else:
+            self.equal.append((self.labels[name], parameter))
+
+    def _read_constraints(self) -> None:
+        """Turn ``a == b`` and ``a == 0.5`` into equal and fixed parameters."""
+        for label, other, value in self.constraints:
+            for token in (label, other):
+                known = self.labels.get(token.text)
+                if token.kind == "word" and (known is None or known[1] == "~1"):
+                    self.reader.refuse(token, f"{short_repr(token.text)} labels no parameter")
+            if other.kind == "word":
+                self.equal.append((self.labels[label.text], self.labels[other.text]))
+            elif value == 0 and self.labels[label.text][0] == self.labels[label.text][2]:
+                self.reader.refuse(other, "this fixes a variance to zero")
+            else:
+                self.fixed[self.labels[label.text]] = value
 
     def _define(self, name: Token) -> None:
         if any(definition.name == name.text for definition in self.definitions):

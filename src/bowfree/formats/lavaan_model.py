@@ -10,7 +10,7 @@ bootstrap it is evaluated in every sample instead.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -18,10 +18,13 @@ import numpy.typing as npt
 
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.formats.tokens import Token
+from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import describe, quote
+from bowfree.model.constraints import Constraints
+from bowfree.model.context import Context
 from bowfree.model.fit_summary import standardized_values
-from bowfree.model.inference import Parameter, normal_quantile, wald
+from bowfree.model.inference import Parameter, normal_quantile, parameter_index, wald
 from bowfree.results.display import (
     Table,
     TextDisplay,
@@ -176,6 +179,10 @@ class LavaanModel(TextDisplay, ToDict):
         The labeled parameters: ``("y", "~", "x")`` is the effect of x on y.
     definitions : tuple
         The lines ``name := expression``.
+    equal : tuple of pairs of (lhs, op, rhs)
+        Parameters with the same label.
+    fixed : mapping from (lhs, op, rhs) to float
+        Parameters with a given value other than zero.
 
     Examples
     --------
@@ -190,12 +197,33 @@ class LavaanModel(TextDisplay, ToDict):
     not_written: tuple[tuple[str, str], ...]
     labels: Mapping[str, tuple[str, str, str]]
     definitions: tuple[Definition, ...]
+    equal: tuple[tuple[tuple[str, str, str], tuple[str, str, str]], ...] = ()
+    fixed: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
 
     @property
     def df(self) -> int:
-        """Degrees of freedom of the model: d (d - 1) / 2 minus the number of edges."""
-        d = len(self.graph)
-        return d * (d - 1) // 2 - self.graph.n_edges
+        """Degrees of freedom of the model: d (d + 1) / 2 minus the number of free parameters."""
+        d, n_free = len(self.graph), len(self.graph) + self.graph.n_edges
+        constraints = self._context().constraints
+        if constraints is not None:
+            graph = self.graph
+            n_free = constraints.matrices(
+                parameter_index(
+                    [list(members(mask)) for mask in graph._parents],
+                    [list(members(mask)) for mask in graph._spouses],
+                )
+            )[0].shape[1]
+        return d * (d + 1) // 2 - n_free
+
+    def _context(self) -> Context:
+        fixed = tuple((self._parameter(at), value) for at, value in self.fixed.items())
+        equal = tuple(tuple(self._parameter(at) for at in pair) for pair in self.equal)
+        found = Constraints(equal, fixed) if equal or fixed else None
+        return Context(self.graph, constraints=found)
+
+    def _parameter(self, at: tuple[str, str, str]) -> Parameter:
+        i, j = self.graph._node(at[0]), self.graph._node(at[2])
+        return ("B", i, j) if at[1] == "~" else ("Omega", min(i, j), max(i, j))
 
     @property
     def note(self) -> str:
@@ -289,9 +317,7 @@ class LavaanModel(TextDisplay, ToDict):
         known: dict[str, tuple[float, Floats]] = {}
         for name, (a, op, b) in self.labels.items():
             if op != "~1":
-                i, j = self.graph._node(a), self.graph._node(b)
-                at: Parameter = ("B", i, j) if op == "~" else ("Omega", min(i, j), max(i, j))
-                k = fit._parameters.index(at)
+                k = fit._parameters.index(self._parameter((a, op, b)))
                 known[name] = float(values[k]), unit[k]
         for definition in self.definitions:
             known[definition.name] = definition.evaluate(known, len(values))
@@ -305,6 +331,8 @@ class LavaanModel(TextDisplay, ToDict):
             "auto": self.auto,
             "not_written": self.not_written,
             "labels": dict(self.labels),
+            "equal": self.equal,
+            "fixed": [[*at, value] for at, value in self.fixed.items()],
             "definitions": {each.name: each.text for each in self.definitions},
         }
 

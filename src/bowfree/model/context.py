@@ -151,6 +151,8 @@ class Context:
         How graphs were scored.
     learned : bool
         Whether the graph was chosen on `moments`.
+    constraints : Constraints or None
+        Parameters that are equal or fixed.
     """
 
     graph: MixedGraph
@@ -159,12 +161,21 @@ class Context:
     space: SearchSpace | None = None
     rule: ScoringRule | None = None
     learned: bool = False
+    constraints: Any = None
 
-    def read(self, data: Any, options: DataOptions, *, bows: bool = False) -> Moments:
+    def read(
+        self, data: Any, options: DataOptions, *, bows: bool = False, constrained: bool = False
+    ) -> Moments:
         """Return the moments of `data`, by default of the holdout rows or of the result's data.
 
-        With `bows`, the graph may have bows whose parameters are identified.
+        With `bows`, the graph may have bows whose parameters are identified. Unless the caller is
+        for models that are `constrained`, these raise an error.
         """
+        if self.constraints is not None and not constrained:
+            raise BowfreeError(
+                "equal labels and fixed values of a model apply to bf.fit and bf.bootstrap_fit only; "
+                "pass model.graph for the graph without them"
+            )
         if data is None and options.cov is None:
             data = self.holdout or self.moments
         return options.read(data, self.graph, bows=bows)

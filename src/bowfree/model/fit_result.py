@@ -19,13 +19,14 @@ from bowfree.data.covariance import total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.sample import Floats, Indices
-from bowfree.errors import GraphError
+from bowfree.errors import BowfreeError, GraphError
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import parse_edge
 from bowfree.graph.text import quote
 from bowfree.model import diagnostics, inference
 from bowfree.model.certificates import STATES, Certificate, State
+from bowfree.model.constraints import Constraints
 from bowfree.model.context import Context, ScoringRule
 from bowfree.model.diagnostics import CaseResiduals, ModificationIndices, Prediction
 from bowfree.model.effect_tables import TotalEffects, total_effects
@@ -94,6 +95,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     two_stage : Fit or None
         For ``missing="fiml"``, where the likelihood is that of the observed values: the fit to the
         covariance matrix estimated from them, which scores are computed from.
+    constraints : Constraints or None
+        Parameters that are equal or fixed.
     """
 
     graph: MixedGraph
@@ -110,6 +113,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     baseline: Baseline = "exogenous"
     fixed_x: bool = False
     two_stage: Fit | None = None
+    constraints: Constraints | None = None
 
     def _context(self) -> Context:
         return Context(self.graph, self.moments, rule=self.rule)
@@ -175,7 +179,17 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         covariances of fixed variables.
         """
         k = len(inference.exogenous_nodes(self.graph)) if self.fixed_x else 0
-        return len(self._parameters) + int(self._set_terms()[1].sum()) - k * (k + 1) // 2
+        return self._n_free + int(self._set_terms()[1].sum()) - k * (k + 1) // 2
+
+    @cached_property
+    def _n_free(self) -> int:
+        """The number of different free entries of B and Omega."""
+        return len(self._parameters) if self._K is None else self._K.shape[1]
+
+    @cached_property
+    def _K(self) -> Floats | None:
+        """The derivatives of the parameters by the free ones, if some are equal or fixed."""
+        return None if self.constraints is None else self.constraints.matrices(self._parameters)[0]
 
     def _set_terms(self) -> tuple[Floats, Indices]:
         """Return terms of the objective and numbers of parameters for variables set from outside.
@@ -199,7 +213,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         gain = math.fsum(district.gain for district in self.certificate)
         if not math.isfinite(n):
             return self._loglik_of_all - gain
-        n_parameters = len(self._parameters) + int(self._set_terms()[1].sum())
+        n_parameters = self._n_free + int(self._set_terms()[1].sum())
         return self._loglik_of_all - gain - self.penalty * n_parameters * math.log(n) / n
 
     @property
@@ -220,7 +234,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     def indices(self) -> FitIndices:
         """All fit indices, with the interval of RMSEA and the baseline model."""
         d, k = len(self.B), len(self._exogenous)
-        df, baseline_df = d * (d + 1) // 2 - len(self._parameters), (d * (d - 1) - k * (k - 1)) // 2
+        df, baseline_df = d * (d + 1) // 2 - self._n_free, (d * (d - 1) - k * (k - 1)) // 2
         variation = self._variation
         shift = variation.mean_residuals() if isinstance(variation, FullInformation) else None
         residual = srmr(self.S, self.Sigma, shift)
@@ -279,6 +293,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         ----------
         D. Sörbom, Model modification, Psychometrika 54 (1989).
         """
+        if self.constraints is not None:
+            raise BowfreeError("modification indices need a fit without equal or fixed parameters")
         return diagnostics.modification_indices(self)
 
     # --- inference ---
@@ -303,7 +319,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             )
         fixed = inference.exogenous_nodes(self.graph) if self.fixed_x else ()
         model = self.B, self.Omega, self.Sigma, self.moments, self.n, self._parameters
-        return MomentVariation(*model, self._exogenous, fixed)
+        return MomentVariation(*model, self._exogenous, fixed, self._K)
 
     @cached_property
     def _standard_errors(self) -> dict[Information, StandardErrors]:

@@ -9,7 +9,7 @@ after the other, each with a certificate of optimality.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
@@ -28,6 +28,7 @@ from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.certificates import Certificate, MoreStarts, warn_if_doubtful, warn_if_several
+from bowfree.model.constraints import Constraints, fit_constrained
 from bowfree.model.context import DEFAULT_RULE, Context, ScoringRule, context_of
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
@@ -85,6 +86,8 @@ def fit(
     fixed_x: bool = False,
     n_bootstrap: int = 1000,
     interval: Interval = "percentile",
+    equal: Sequence[Sequence[str]] = (),
+    fixed: Mapping[str, float] | None = None,
     rng: Rng = None,
 ) -> Fit:
     """Fit a BAP by maximum likelihood.
@@ -106,6 +109,11 @@ def fit(
         Number of starting points of ``method="newton"``. The likelihood of some graphs has several
         maxima; the best one found is returned. By default one start, and 60 if the graph is far
         from the data.
+    equal : sequence of sequences of str
+        Edges whose parameters are equal, such as ``[["x1 -> x2", "x2 -> x3"]]``.
+    fixed : mapping of str to float, optional
+        Edges whose parameters have given values, such as ``{"x -> y": 0.5}``. Models of
+        :func:`bowfree.formats.read_lavaan` bring their own labels and values.
 
     Returns
     -------
@@ -141,7 +149,7 @@ def fit(
         cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
         clusters,
     )  # fmt: skip
-    moments = context.read(data, options, bows=rule.method == "newton")
+    moments = context.read(data, options, bows=rule.method == "newton", constrained=True)
     check_choice("baseline", baseline, get_args(Baseline))
     if not isinstance(fixed_x, bool):
         raise BowfreeError(f"fixed_x must be True or False, got {short_repr(fixed_x)}")
@@ -160,6 +168,9 @@ def fit(
     result = fit_sample(
         context.graph, moments, rule, se, test, tol=tol, n_starts=starts, rng=generator, look=look
     )
+    constraints = Constraints.of(result.graph, equal, fixed) or context.constraints
+    if constraints is not None:
+        result = fit_constrained(result, constraints)
     if (baseline, fixed_x) != (result.baseline, result.fixed_x):
         result = replace(result, baseline=baseline, fixed_x=fixed_x)
     if result.se == "bootstrap":

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -237,10 +237,12 @@ class Sandwich:
     parameters: tuple[Parameter, ...]
     weight_at: Floats
     mean_Gamma: Floats | None = None  # of the mean, if it is not S
+    K: Floats | None = None  # derivatives by free parameters, if some are equal or fixed
 
     @cached_property
     def _Delta(self) -> Floats:
-        return jacobian(self.B, self.Omega, self.parameters)
+        Delta = jacobian(self.B, self.Omega, self.parameters)
+        return Delta if self.K is None else Delta @ self.K
 
     @cached_property
     def _V(self) -> Floats:
@@ -251,7 +253,7 @@ class Sandwich:
         if information == "expected":
             return safe_inverse(self._Delta.T @ self._V @ self._Delta)
         J = observed_information(self.B, self.Omega, self.S, 1.0, self.parameters)
-        return safe_inverse(J)
+        return safe_inverse(J if self.K is None else self.K.T @ J @ self.K)
 
     def covariance(self, information: Information) -> Floats:
         """Return the covariance matrix of ``sqrt(n)`` times the estimates, shape (q, q).
@@ -266,7 +268,7 @@ class Sandwich:
         usual = slope.T**2 @ np.diag(normal_gamma(self.S))
         fixed = np.diag(covariance) <= np.finfo(float).eps * usual
         covariance[fixed], covariance[:, fixed] = 0.0, 0.0
-        return covariance
+        return covariance if self.K is None else self.K @ covariance @ self.K.T
 
     def expected_chi2(self, test: TestKind) -> float:
         """Return the mean of the chi-square statistic if the graph is correct."""
@@ -294,6 +296,7 @@ class MomentVariation:
     parameters: tuple[Parameter, ...]
     exogenous: tuple[int, ...]  # the variables whose covariances the baseline model keeps
     fixed: tuple[int, ...]  # the variables that inference is conditional on
+    K: Floats | None = None  # derivatives by free parameters, if some are equal or fixed
 
     def covariance(self, se: StandardErrorKind, information: Information) -> Floats:
         """Return the inverse information, or the sandwich."""
@@ -304,12 +307,17 @@ class MomentVariation:
             return self._graph(se).covariance(information) / self.n
         model = self.B, self.Omega
         if information == "expected":
-            return safe_inverse(expected_information(*model, self.n, self.parameters))
-        S = self.moments.S
-        return safe_inverse(observed_information(*model, S, self.n, self.parameters))
+            J = expected_information(*model, self.n, self.parameters)
+        else:
+            J = observed_information(*model, self.moments.S, self.n, self.parameters)
+        if self.K is None:
+            return safe_inverse(J)
+        covariance: Floats = self.K @ safe_inverse(self.K.T @ J @ self.K) @ self.K.T
+        return covariance
 
     def _graph(self, kind: StandardErrorKind | TestKind) -> Sandwich:
-        return self._sandwich(self.B, self.Omega, self.Sigma, self.parameters, kind)
+        found = self._sandwich(self.B, self.Omega, self.Sigma, self.parameters, kind)
+        return replace(found, K=self.K)
 
     def _sandwich(
         self,

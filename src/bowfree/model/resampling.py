@@ -30,6 +30,7 @@ from bowfree.errors import BowfreeError, DataError, TimeIsUp
 from bowfree.graph.mixed_graph import GraphLike
 from bowfree.graph.names import EdgeLookup, node_index
 from bowfree.model.certificates import warn_if_doubtful
+from bowfree.model.constraints import fit_constrained
 from bowfree.model.context import context_of
 from bowfree.model.effect_tables import TotalEffects, effect_pairs
 from bowfree.model.fit_result import Fit
@@ -296,7 +297,7 @@ def bootstrap_fit(
         weights=weights,
         means=means,
     )
-    moments = context.read(data, options, bows=True)
+    moments = context.read(data, options, bows=True, constrained=True)
     with_rows = (
         all(condition.deviations is not None for condition in moments.conditions)
         if isinstance(moments, JointMoments)
@@ -310,6 +311,8 @@ def bootstrap_fit(
     if bollen_stine and not (isinstance(moments.sample, CompleteRows) and moments.plain):
         raise DataError("bollen_stine=True requires one table of complete rows without weights")
     fit = fit_sample(context.graph, moments, context.scoring_rule(), seconds=budget.seconds_left)
+    if context.constraints is not None:
+        fit = fit_constrained(fit, context.constraints)
     warn_if_doubtful(fit.certificate)
     warn_if_learned(context, fit)
     return resample_fit(fit, n_bootstrap, interval, budget, confidence, bollen_stine)
@@ -384,6 +387,8 @@ def refit(fit: Fit, moments: Moments, seconds: float | None = None) -> Fit | Non
         return None
     if fit.full_information:
         again = fit_cells(again)
+    if fit.constraints is not None:
+        again = fit_constrained(again, fit.constraints)
     certified = again.converged and not again.diverging
     return again if certified or fit.method == "ricf" else None
 
