@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 import bowfree as bf
-from bowfree.formats import read_lavaan
+from bowfree.formats.lavaan import read_lavaan
 from command_line import run
 
 rng = np.random.default_rng(3)
