@@ -5,6 +5,8 @@ from itertools import combinations
 import numpy as np
 
 import bowfree as bf
+from bowfree.graph.encodings import MARKS
+from bowfree.graph.text import quote
 
 
 def simulate_data(seed, d, n=1000, **limits):
@@ -21,21 +23,16 @@ def simulate(seed, d, n=1000, **limits):
 
 
 def neighbors(graph):
-    """Every BAP that differs from `graph` in one pair: the neighborhood the paper defines."""
+    """Return every BAP that differs in one pair, by the pair and its new mark."""
+    found = {}
     for a, b in combinations(graph.nodes, 2):
-        directed = set(graph.directed) - {(a, b), (b, a)}
-        bidirected = set(graph.bidirected) - {(a, b), (b, a)}
-        for more_directed, more_bidirected in [
-            (set(), set()),
-            ({(a, b)}, set()),
-            ({(b, a)}, set()),
-            (set(), {(a, b)}),
-        ]:
-            other = bf.MixedGraph(
-                graph.nodes, directed | more_directed, bidirected | more_bidirected
-            )
+        own = graph.subgraph([a, b])
+        without = graph.remove(directed=own.directed, bidirected=own.bidirected)
+        for mark in MARKS.values():
+            other = without.add(f"{quote(a)} {mark} {quote(b)}") if mark else without
             if other != graph and other.is_bap():
-                yield other
+                found[a, mark, b] = other
+    return found
 
 
 def essence(result):
@@ -63,13 +60,7 @@ def read_bench(folder, k):
 
 def same_search(one, other):
     """Tell whether two searches did the same, bit for bit, pool included."""
-    return (
-        one.graph == other.graph
-        and one.score == other.score
-        and [(run.score, run.end) for run in one.runs]
-        == [(run.score, run.end) for run in other.runs]
-        and one.pool == other.pool
-    )
+    return essence(one) == essence(other)
 
 
 def same_samples(one, other):

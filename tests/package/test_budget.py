@@ -2,7 +2,6 @@
 
 import math
 import pickle
-import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -121,19 +120,3 @@ def test_bootstrap_is_the_same_by_threads_and_by_an_executor():
     for other in found[1:]:
         assert other.graphs == found[0].graphs
         np.testing.assert_array_equal(other.total_effect_interval, found[0].total_effect_interval)
-
-
-def test_a_bootstrap_returns_what_was_finished_in_time():
-    X = bf.random_sem(bf.parse("x -> y -> z"), rng=2).sample(100, rng=3)
-    limit = threading.Event()
-    found = bf.bootstrap(
-        X,
-        n_resamples=4000,
-        strategy=bf.search.Strategy(restarts=2, rounds=0),
-        time_limit=1.0,
-        progress=lambda p: limit.set() if p.done > 3 else None,
-        rng=0,
-    )
-    assert limit.is_set()
-    assert not found.complete
-    assert 3 < found.n_resamples < 4000

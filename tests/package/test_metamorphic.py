@@ -19,15 +19,8 @@ N = 240
 
 # Columns of the tables of results that change with the unit of their row, or with its sign only.
 WITH_UNITS = {
-    "estimate",
-    "bias",
-    "mean",
-    "expected_change",
-    "lower",
-    "upper",
-    "predicted",
-    "residual",
-}
+    "estimate", "bias", "mean", "expected_change", "lower", "upper", "predicted", "residual"
+}  # fmt: skip
 WITH_POSITIVE_UNITS = {"se", "sd", "min_abs", "max_abs", "mean_abs"}
 WITH_SIGN = {"z", "std_all", "statistic", "value", "skewness"}
 SWAPPED = {"lower": "upper", "upper": "lower", "positive": "negative", "negative": "positive"}

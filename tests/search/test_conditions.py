@@ -7,6 +7,7 @@ import bowfree as bf
 import groups_twin
 from bowfree.search import plan
 from random_models import random_bap, random_parameters
+from search_cases import neighbors
 from twins import graph_matrices, implied_covariance
 
 QUICK = {"restarts": 4, "rounds": 1}
@@ -102,17 +103,9 @@ def test_edge_changes_are_differences_of_scores():
     changes = bf.edge_changes(graph, data)
     before = bf.fit(graph, data)
     assert changes.chi2 == before.chi2
+    others = neighbors(graph)
     for change in changes:
-        pair = {change.a, change.b}
-        edges = [(a, mark, b) for a, mark, b in graph.edges if {a, b} != pair]
-        if change.after:
-            ends = (change.a, change.b) if change.after != "<-" else (change.b, change.a)
-            edges.append((ends[0], "<->" if change.after == "<->" else "->", ends[1]))
-        after = bf.MixedGraph(
-            graph.nodes,
-            directed=[(a, b) for a, mark, b in edges if mark == "->"],
-            bidirected=[(a, b) for a, mark, b in edges if mark == "<->"],
-        )
+        after = others[change.a, change.after, change.b]
         gain = bf.fit(after, data).loglik - before.loglik
         assert change.loglik == pytest.approx(gain, abs=1e-6)
 
@@ -139,22 +132,6 @@ def test_a_part_of_each_condition_is_put_aside():
     assert [c.n for c in result.holdout.conditions] == [40, 40]
     assert [c.targets for c in result.holdout.conditions] == [(), ("y",)]
     assert result.fit().n == 80
-
-
-def test_rows_that_were_searched_are_known():
-    data = conditions(np.random.default_rng(7), bf.parse("x -> y -> z"), [(), (1,)])
-    result = bf.greedy_search(data, rng=1, **QUICK)
-    with pytest.warns(bf.errors.LearnedGraphWarning):
-        fit = result.fit()
-    assert fit.score == pytest.approx(result.score, abs=1e-9)
-    assert isinstance(fit, bf.model.JointFit)
-
-
-def test_columns_that_are_odd_are_said():
-    data = conditions(np.random.default_rng(8), bf.parse("x -> y"), [(), (1,)], n=50)
-    numbered = [bf.Condition({**c.data, "id": np.arange(50.0)}, name=c.name) for c in data]
-    with pytest.warns(bf.errors.DataWarning, match="column id"):
-        bf.greedy_search(numbered, rng=1, **QUICK)
 
 
 def test_chains_walk_over_conditions():

@@ -3,8 +3,6 @@
 The smallest search has two variables: no edge, or one of three equivalent ones.
 """
 
-import itertools
-import json
 import math
 import time
 from pathlib import Path
@@ -33,7 +31,7 @@ INTEGER_PROGRAM = [
 
 def assert_local_optimum(graph, S, n, **options):
     here = bf.score(graph, cov=S, n=n)
-    for other in neighbors(graph):
+    for other in neighbors(graph).values():
         if options.get("graph_class", "bap") == "dag" and not other.is_dag():
             continue
         assert bf.score(other, cov=S, n=n) < here + 1e-8
@@ -48,12 +46,6 @@ def test_two_variables():
     assert not dependent.graph.bidirected  # of equals, the one with the fewest bidirected edges
     independent = bf.greedy_search(cov=[[1.0, 0.01], [0.01, 1.0]], n=100, rng=0)
     assert independent.graph == bf.MixedGraph(["x1", "x2"])
-
-
-def test_one_variable():
-    result = bf.greedy_search(cov=[[2.0]], n=50, rng=0)
-    assert result.graph == bf.MixedGraph(["x1"])
-    assert result.score == pytest.approx(bf.score(result.graph, cov=[[2.0]], n=50), abs=1e-14)
 
 
 # --- identities -----------------------------------------------------------------------------------
@@ -78,14 +70,6 @@ def test_scores_are_those_of_the_graphs(strategy):
         assert score == pytest.approx(bf.score(graph, cov=S, n=1000), abs=1e-12)
 
 
-def test_names_and_order_of_variables_do_not_matter():
-    S, _ = simulate(2, 5)
-    order = [3, 0, 4, 1, 2]
-    one = bf.greedy_search(cov=S, n=1000, rng=1)
-    other = bf.greedy_search(cov=S[np.ix_(order, order)], n=1000, rng=2)
-    assert one.score == pytest.approx(other.score, abs=1e-9)
-
-
 # --- against the slow twin and the references -----------------------------------------------------
 
 
@@ -100,7 +84,7 @@ def test_every_step_goes_to_the_best_neighbor(seed):
         (run,) = bf.greedy_search(**options, max_steps=steps).runs
         if run.end == end:
             break
-        around = {other: bf.score(other, cov=S, n=1000) for other in neighbors(end)}
+        around = {other: bf.score(other, cov=S, n=1000) for other in neighbors(end).values()}
         assert run.end in around
         assert around[run.end] == pytest.approx(max(around.values()), abs=2e-9)
         end = run.end
@@ -129,7 +113,7 @@ def test_direction(direction, start):
         (run,) = bf.greedy_search(**options, starts=[graph], max_steps=1).runs
         around = {
             other: bf.score(other, cov=S, n=1000)
-            for other in neighbors(graph)
+            for other in neighbors(graph).values()
             if ADMITTED[direction](graph, other)
         }
         best = max(around.values(), default=-math.inf)
@@ -345,19 +329,6 @@ def long_search(**options):
     return {"cov": S, "n": 1000, "strategy": "restart", "restarts": 5_000, "rng": 0} | options
 
 
-def test_time_limit():
-    began = time.monotonic()
-    result = bf.greedy_search(**long_search(time_limit=0.3))
-    assert time.monotonic() - began < 1.5
-    assert not result.complete
-    assert "ended early" in str(result)
-    assert result.score == pytest.approx(bf.score(result.graph, **moments(long_search())), abs=1e-9)
-
-
-def moments(options):
-    return {"cov": options["cov"], "n": options["n"]}
-
-
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # see tests/ctrl_c.py
@@ -394,15 +365,6 @@ def test_summary_and_frame():
         assert row.in_best_graphs == pytest.approx(share)
     assert str(result) in str(result.summary())
     assert bf.exhaustive_search(rows).to_frame("polars").width == 5
-
-
-def test_result_can_be_written_as_json_and_text():
-    S, _ = simulate(11, 4)
-    result = bf.greedy_search(cov=S, n=1000, restarts=3, rounds=0, rng=0)
-    content = json.loads(json.dumps(result.to_dict()))
-    assert bf.parse(content["graph"]) == result.graph
-    assert len(content["runs"]) == 3
-    assert f"score {result.score:.6f}" in str(result)
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -453,25 +415,3 @@ GOOD = {"cov": S3, "n": 100}
 def test_bad_input(options, message):
     with pytest.raises(bf.BowfreeError, match=message):
         bf.greedy_search(**(GOOD | options))
-
-
-def test_unknown_keyword():
-    with pytest.raises(TypeError, match="did you mean 'penalty'"):
-        bf.greedy_search(**GOOD, penalti=0.5)
-
-
-def test_errors_about_large_graphs_are_short():
-    names = [f"v{i}" for i in range(60)]
-    dense = bf.MixedGraph(names, directed=list(itertools.combinations(names, 2)))
-    for start, limits in ((dense, {"max_edges": 3}), (dense.relabel({"v0": "u"}), {})):
-        with pytest.raises(bf.errors.GraphError, match="start graph") as caught:
-            bf.greedy_search(cov=np.eye(60), n=99, starts=[start], **limits)
-        assert len(str(caught.value)) < 300
-
-
-@pytest.mark.parametrize(("ratio", "penalty", "hint"), [(2, 1, True), (5, 1, False), (2, 5, False)])
-def test_few_rows_are_hinted_at(ratio, penalty, hint):
-    """With few observations per variable, the paper's penalty admits many false edges."""
-    rows = np.random.default_rng(1).standard_normal((ratio * 12, 12))
-    result = bf.greedy_search(rows, penalty=penalty, restarts=1, rng=1)
-    assert any("ebic" in note for note in result.notes) == hint

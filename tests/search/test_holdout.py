@@ -110,8 +110,3 @@ def test_what_is_said_by_rows_put_aside_is_true():
 def test_bad_input(options, message):
     with pytest.raises(bf.BowfreeError, match=message):
         bf.greedy_search(**options)
-
-
-def test_words_are_checked_before_columns_are_looked_at():
-    with pytest.raises(bf.errors.DataError, match="ordinal = None"):
-        bf.greedy_search(draw(0)[1], ordinal=None)

@@ -1,7 +1,7 @@
 """Exact refits of all graphs one edge away: against a fit of each, and in the words of a user."""
 
 import math
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,25 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from bowfree.graph.encodings import MARKS
 from graph_strategies import baps
+from search_cases import neighbors
 
 # x -> y -> z: six changes of its two edges, two ways to close the triangle
 CHAIN = bf.parse("x -> y -> z")
 S = [[1.0, 0.5, 0.4], [0.5, 1.0, 0.6], [0.4, 0.6, 1.0]]
-
-
-def neighbors(graph):
-    """Return every BAP that differs in one pair, by pair and mark."""
-    found = {}
-    for a, b in combinations(graph.nodes, 2):
-        mine = graph.subgraph([a, b])
-        bare = graph.remove(directed=mine.directed, bidirected=mine.bidirected)
-        for mark in MARKS.values():
-            other = bare.add(f'"{a}" {mark} "{b}"') if mark else bare
-            if other != graph and other.is_bap():
-                found[a, mark, b] = other
-    return found
 
 
 def test_smallest_example():

@@ -10,6 +10,7 @@ import pytest
 from bowfree import _core
 from bowfree.graph.encodings import graph_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.search.plan import Strategy
 from search_cases import simulate
 
 D = 5
@@ -25,20 +26,7 @@ def rules():
 def test_a_run_stays_where_it_is(kind):
     S, _ = simulate(3, D)
     start = MixedGraph(NAMES, directed=[("x1", "x2"), ("x2", "x3")])
-    options = _core.RunOptions(
-        direction=0,
-        neighbors=0,
-        max_steps=-1,
-        tolerance=1e-9,
-        plateau=20,
-        order_kicks=0,
-        dag_kicks=30,
-        bap_kicks=5,
-        whole_first=False,
-        burn_in=0,
-        keep=50,
-        window=1.0,
-    )
+    options = _core.RunOptions(**Strategy(plateau=20, keep=50).run_options(D, 500))
     search = _core.Search(S, 500.0, np.nan, 2**24, rules(), options, start._bits())
     search.launch([_core.Task(kind, 0, stream, start._bits()) for stream in range(4)], 1)
     runs = []

@@ -7,6 +7,7 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
+from bowfree.search.plan import Strategy
 from bowfree.search.scheduler import to_pool
 from search_cases import neighbors, simulate
 
@@ -22,7 +23,7 @@ def test_a_local_optimum_leaves_its_neighbors_in_the_pool(window):
     assert result.runs[0].end == best
     expected = {
         graph: ranking[graph]
-        for graph in (best, *neighbors(best))
+        for graph in (best, *neighbors(best).values())
         if 1000 * (ranking[best] - ranking[graph]) <= window
     }
     assert len(expected) > 1
@@ -31,23 +32,12 @@ def test_a_local_optimum_leaves_its_neighbors_in_the_pool(window):
 
 def kept(offers, *, keep=10, window=4.0):
     """Offer (graph, score) one after the other to the core's pool; return the graphs it keeps."""
-    options = _core.RunOptions(
-        direction=0,
-        neighbors=0,
-        max_steps=-1,
-        tolerance=1e-9,
-        plateau=0,
-        order_kicks=0,
-        dag_kicks=0,
-        bap_kicks=0,
-        whole_first=False,
-        burn_in=0,
-        keep=keep,
-        window=window,
-    )
+    options = Strategy().run_options(3, 50) | {"keep": keep, "window": window}
     empty = bf.parse("x, y, z")
     rules = bf.SearchSpace().rules(empty.nodes)
-    core = _core.Search(np.eye(3), 50.0, 1.0, 2**16, rules, options, empty._bits())
+    core = _core.Search(
+        np.eye(3), 50.0, 1.0, 2**16, rules, _core.RunOptions(**options), empty._bits()
+    )
     for text, score in offers:
         core.offer(*bf.parse(text)._bits(), score)
     return {str(graph) for graph, _ in to_pool(empty.nodes, core.pool())}

@@ -20,12 +20,3 @@ def test_a_large_search_is_the_same_for_any_number_of_threads():
     options = {"cov": S, "n": 1000, "restarts": 3, "rounds": 1, "rng": 5}
     one, two = (essence(bf.greedy_search(**options, n_jobs=n)) for n in (1, 2))
     assert one == two
-
-
-def test_a_large_search_goes_on_from_a_checkpoint(tmp_path):
-    S, _ = simulate([36, 3], 36, max_in_degree=2)
-    options = {"cov": S, "n": 1000, "restarts": 3, "rounds": 1, "rng": 5}
-    path = tmp_path / "half.json"
-    bf.greedy_search(**options, checkpoint=path, time_limit=0.1)
-    resumed = bf.greedy_search(**options, checkpoint=path)
-    assert essence(resumed) == essence(bf.greedy_search(**options))

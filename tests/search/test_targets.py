@@ -168,8 +168,3 @@ def test_unknown_targets_are_for_a_search():
         with pytest.raises(bf.BowfreeError, match=f"{word} requires known targets"):
             bf.greedy_search(data, rng=1, **{word: value})
     assert repr(data[1]) == "<Condition: c1, targets unknown>"
-
-
-def test_time_is_kept():
-    result = bf.greedy_search(experiments(1, 2), rng=1, time_limit=0.001)
-    assert not result.complete

@@ -59,14 +59,6 @@ def test_whoever_did_the_work(little_work_each):
     assert essence(results[0]) == essence(results[1]) == essence(results[2])
 
 
-def test_a_checkpoint_remembers_it(little_work, tmp_path):
-    path = tmp_path / "search.ckpt"
-    first = search(checkpoint=path)
-    again = search(checkpoint=path)
-    assert essence(first) == essence(again)
-    assert first.notes == again.notes
-
-
 def test_a_search_may_be_told_how_much_it_may_do():
     whole = search()
     done = sum(run.work for run in whole.runs)
@@ -92,21 +84,9 @@ def test_what_is_left_is_shared_out():
     assert plan.Work.of(np.inf, 30).of_each(1e12, 3) == plan.work_for(30)
 
 
-@pytest.mark.parametrize("work", [0, -1.0, np.nan, "much"])
-def test_work_is_a_positive_number(work):
-    with pytest.raises(bf.BowfreeError, match="work"):
-        search(work=work)
-
-
 def test_a_search_with_less_work_has_its_own_checkpoint(tmp_path):
     path = tmp_path / "search.ckpt"
     first = search(checkpoint=path, work=1e5)
     assert essence(search(checkpoint=path, work=1e5)) == essence(first)
     with pytest.raises(bf.errors.CheckpointError):
         search(checkpoint=path, work=2e5)
-
-
-def test_an_ordinary_search_is_not_cut():
-    found = search()
-    assert found.notes == ()
-    assert 0 < max(run.work for run in found.runs) < plan.work_for(D)

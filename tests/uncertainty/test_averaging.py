@@ -481,19 +481,3 @@ def test_edges_that_depend_on_normality_are_named():
     assert {row.a, row.b} == {"x", "y"}
     assert row.ratio > 2
     assert "NOT NORMAL" in str(average)
-
-
-def test_column_order_does_not_matter_for_given_graphs():
-    from sklearn.datasets import load_wine
-
-    table = load_wine(as_frame=True).data.iloc[:, :6]
-    order = list(np.random.default_rng(0).permutation(table.columns))
-    graphs = [graph for graph, _ in bf.greedy_search(table, restarts=2, rounds=0, rng=1).pool[:20]]
-    one = bf.averaged_effects(graphs, table)
-    two = bf.averaged_effects([graph.reorder(order) for graph in graphs], table[order])
-    back = np.ix_(*[[order.index(name) for name in table.columns]] * 2)
-    sd = table.std().to_numpy()
-    for name in ("lower", "upper", "mean"):
-        change = (getattr(one, name) - getattr(two, name)[back]) * sd / sd[:, None]
-        assert np.abs(change).max() < 1e-9
-    np.testing.assert_allclose(one.probability, two.probability[back], atol=1e-9)
