@@ -1,8 +1,6 @@
 """The scikit-learn estimator: the checks of scikit-learn, and attributes of its own."""
 
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -197,11 +195,3 @@ def test_before_and_after_the_fit(fitted):
     assert not hasattr(bf.BAPLearner(), "equivalence_class_")
     with pytest.raises(bf.errors.DataError, match="those of fit were"):
         fitted.score({"sun": [1.0], "moon": [2.0]})
-
-
-def test_import_is_lazy():
-    code = "import bowfree, sys; print('sklearn' in sys.modules); bowfree.BAPLearner; " + (
-        "print('sklearn' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True"]

@@ -83,3 +83,15 @@ def log_likelihood(Sigma, S, n):
     sign, logdet = np.linalg.slogdet(2 * np.pi * Sigma)
     assert sign > 0
     return -n / 2 * (logdet + np.trace(np.linalg.solve(Sigma, S)))
+
+
+MATRICES = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positive", "negative")
+
+
+def extremes(effects, zero=1e-8):
+    """Return bounds, means and signs over matrices of effects."""
+    E = np.array(effects)
+    size = np.abs(E)
+    ends = (E.min(axis=0), E.max(axis=0), size.min(axis=0), size.max(axis=0))
+    signs = ((zero < E).mean(axis=0), (-zero > E).mean(axis=0))
+    return dict(zip(MATRICES, (*ends, E.mean(axis=0), size.mean(axis=0), *signs), strict=True))

@@ -5,9 +5,7 @@ import pytest
 
 import bowfree as bf
 from random_models import random_bap, random_parameters
-from twins import graph_matrices
-
-MATRICES = ("lower", "upper", "min_abs", "max_abs", "mean", "mean_abs", "positive", "negative")
+from twins import MATRICES, extremes, graph_matrices
 
 
 def experiments(seed, d, targets, *, n=200):
@@ -45,17 +43,7 @@ def test_bounds_are_those_of_members_fitted_one_by_one(seed, targets):
     graph, data = experiments(seed, 4, targets)
     members = bf.equivalence_class(graph, targets=targets)
     bounds = bf.effect_bounds(members, data)
-    E = np.array([np.linalg.inv(np.eye(4) - bf.fit(member, data).B) for member in members])
-    twin = {
-        "lower": E.min(axis=0),
-        "upper": E.max(axis=0),
-        "min_abs": np.abs(E).min(axis=0),
-        "max_abs": np.abs(E).max(axis=0),
-        "mean": E.mean(axis=0),
-        "mean_abs": np.abs(E).mean(axis=0),
-        "positive": (E > 1e-8).mean(axis=0),
-        "negative": (E < -1e-8).mean(axis=0),
-    }
+    twin = extremes([np.linalg.inv(np.eye(4) - bf.fit(member, data).B) for member in members])
     assert bounds.n_members == len(members)
     for name in MATRICES:
         np.testing.assert_allclose(getattr(bounds, name), twin[name], rtol=1e-8, atol=1e-10)

@@ -204,14 +204,6 @@ def test_limits_are_reported():
         _ = hurried.best
 
 
-def test_display():
-    found = bf.design(CHAIN, max_targets=2)
-    columns = ["targets", "n_targets", "n_classes", "resolved_ends", "members_left"]
-    assert list(found.to_frame().columns) == columns
-    assert found.to_dict()["experiments"][0]["targets"] == ["y"]
-    assert repr(found) == "<Design: 6 experiments, best: y>"
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -108,13 +108,6 @@ def test_without_usable_rows_there_is_no_vuong(given, why):
     assert nested.vuong == ""  # nobody asked
 
 
-def test_search_results_bring_their_data():
-    result = bf.greedy_search(DATA, restarts=2, rounds=0, rng=1)
-    found = bf.compare({"found": result, "empty": bf.MixedGraph(["x", "y", "z"])})
-    assert found.fit("found").score == pytest.approx(result.score)
-    assert found.pair("found", "empty").a == "empty"
-
-
 @pytest.mark.parametrize(
     ("call", "problem"),
     [

@@ -22,6 +22,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -120,19 +121,15 @@ class Command:
         return Outcome(problem, out, err, files, tuple(self.finished))
 
 
+@dataclass
 class Outcome:
     """What a command has left behind."""
 
-    def __init__(
-        self,
-        problem: BaseException | None,
-        out: str,
-        err: str,
-        files: dict[str, bytes],
-        finished: tuple[str, ...],
-    ) -> None:
-        self.problem, self.out, self.err = problem, out, err
-        self.files, self.finished = files, finished
+    problem: BaseException | None
+    out: str
+    err: str
+    files: dict[str, bytes]
+    finished: tuple[str, ...]
 
     @property
     def code(self) -> Any:
@@ -314,14 +311,12 @@ def essence(value: Any) -> str:
 def every_worker(every: int = 1) -> tuple[int, list[str]]:
     """Lose the worker of every task, once or for ever."""
     X = bf.random_sem(bf.parse("x -> y <-> z, x -> w <- z"), rng=2).sample(200, rng=3)
-    graph = bf.parse("x1 -> x2, x3, x4")
+    graph, quick = bf.parse("x1 -> x2, x3, x4"), bf.search.Strategy(restarts=1, rounds=0)
     calls: dict[str, Callable[[Any], Any]] = {
         "search": lambda e: bf.greedy_search(X, restarts=6, rounds=0, rng=1, executor=e),
-        "bootstrap": lambda e: bf.bootstrap(
-            X, n_resamples=40, strategy=bf.search.Strategy(restarts=1, rounds=0), rng=1, executor=e
-        ),
+        "bootstrap": lambda e: bf.bootstrap(X, n_resamples=40, strategy=quick, rng=1, executor=e),
         "stability": lambda e: bf.stability_selection(
-            X, n_halves=10, strategy=bf.search.Strategy(restarts=1, rounds=0), rng=1, executor=e
+            X, n_halves=10, strategy=quick, rng=1, executor=e
         ),
         "fit": lambda e: bf.bootstrap_fit(graph, X, n_bootstrap=50, rng=1, executor=e),
         "chains": lambda e: bf.structure_mcmc(X, steps=400, rng=1, executor=e),

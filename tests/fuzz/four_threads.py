@@ -23,12 +23,9 @@ def main(rounds: int = 3) -> None:
         assert bf.equivalence.atlas(4, n_jobs=1) == bf.equivalence.atlas(4, n_jobs=4)
         stopped = bf.greedy_search(X, rng=seed, restarts=500, n_jobs=4, time_limit=0.2)
         assert truth.graph.nodes == stopped.graph.nodes
-        quick = {"restarts": 2, "rounds": 0}
+        quick = bf.search.Strategy(restarts=2, rounds=0)
         found = [
-            bf.bootstrap(
-                X, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=seed, n_jobs=k
-            )
-            for k in (1, 4)
+            bf.bootstrap(X, n_resamples=40, strategy=quick, rng=seed, n_jobs=k) for k in (1, 4)
         ]
         assert found[0].graphs == found[1].graphs
         print(f"round {seed + 1} of {rounds}: the same on one thread and on four", flush=True)

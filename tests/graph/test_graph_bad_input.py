@@ -24,31 +24,19 @@ CASES = {
     "unknown node": (lambda: bf.MixedGraph(XYZ, [("x", "q")]), "'q'; nodes are: x, y, z"),
     "close name": (lambda: bf.MixedGraph(["praf"], [("praf", "Praf")]), "did you mean 'praf'?"),
     "unknown node in a query": (lambda: G.parents("Y"), "did you mean 'y'?"),
-    "unknown node in a set": (lambda: G.m_separated("x", "z", ["w"]), "'w'"),
-    "unknown node in an edit": (lambda: G.add("x -> w"), "unknown node 'w'"),
-    "unknown node to relabel": (lambda: G.relabel({"w": "v"}), "'w'"),
     "self-loop": (lambda: bf.MixedGraph(XYZ, [("y", "y")]), "self-loop at y"),
-    "bidirected self-loop": (lambda: bf.MixedGraph(XYZ, [], [("z", "z")]), "self-loop at z"),
     "duplicate name": (lambda: bf.MixedGraph(["x", "y", "x"]), "node 'x' is listed twice"),
-    "duplicate by adding": (lambda: G.add(nodes=["y"]), "'y' is listed twice"),
-    "duplicate by relabeling": (lambda: G.relabel({"x": "y"}), "'y' is listed twice"),
     "name that is a number": (lambda: bf.MixedGraph([1, 2]), "1 is of type int; convert it with"),
     "number in a query": (lambda: G.parents([3]), "node names are strings, not int"),
-    "list in a query": (lambda: G.parents([["x"]]), "node names are strings, not list"),
     "empty name": (lambda: bf.MixedGraph(["x", ""]), "empty name"),
     "nodes as one string": (lambda: bf.MixedGraph("x -> y"), "the string 'x -> y'; give a list"),
     "edge that is not a pair": (lambda: bf.MixedGraph(XYZ, ["xy"]), "a pair of node names"),
-    "edge of three": (lambda: G.add(directed=[("x", "y", "z")]), "a pair of node names"),
     "text without an edge": (lambda: G.add("x"), "'x' should contain edges only"),
     "wrong edge to remove": (lambda: G.remove("y -> z"), "y -> z to remove: this pair has y <-> z"),
-    "no edge to replace": (lambda: G.replace("x -> z", "z -> x"), "this pair has no edge"),
     "order with a node missing": (lambda: G.reorder(["x", "y", "y"]), "each of the nodes x, y, z"),
     "overlapping sets": (lambda: G.m_separated("x", ["y", "x"]), "['x'] in more than one of a, b"),
     "cycle": (lambda: bf.parse("a -> b -> c -> a, c -> d").check_bap(), "cycle a -> b -> c -> a;"),
-    "cycle in an order": (CYCLE.topological_order, "directed cycle a -> b -> a"),
     "cycle in treks": (lambda: CYCLE.treks("a", "b"), "directed cycle a -> b -> a"),
-    "cycle in a projection": (lambda: CYCLE.latent_projection("a"), "directed cycle a -> b -> a"),
-    "cycle in a SEM": (lambda: bf.random_sem(CYCLE), "directed cycle a -> b -> a"),
     "bow": (lambda: bf.parse("z, x -> y <-> x").check_bap(), "graph has a bow at (x, y)"),
     "text that is a number": (lambda: bf.parse(3), "a graph is read from a string, not from int"),
     "asymmetric Omega": (
@@ -64,12 +52,7 @@ CASES = {
         "Omega is not positive definite: the error variance of 'x' is 0",
     ),
     "shape of B": (lambda: bf.LinearSEM(G, B[:2], OMEGA), "B has shape (2, 3)"),
-    "shape of Omega": (lambda: bf.LinearSEM(G, B, [1, 1, 1]), "Omega has shape (3,)"),
     "NaN in B": (lambda: bf.LinearSEM(G, changed(B, 1, 0, np.nan), OMEGA), "B[y, x] is nan"),
-    "infinite Omega": (
-        lambda: bf.LinearSEM(G, B, changed(OMEGA, 2, 2, np.inf)),
-        "Omega[z, z] is inf",
-    ),
     "B of strings": (lambda: bf.LinearSEM(G, [["a"]], OMEGA), "B must be a matrix of numbers"),
     "B outside the graph": (lambda: bf.LinearSEM(G, B.T, OMEGA), "is it transposed?"),
     "Omega outside the graph": (
@@ -80,12 +63,7 @@ CASES = {
         lambda: bf.LinearSEM(G, pd.DataFrame(B, columns=["z", "y", "x"]), OMEGA),
         "B has columns ['z', 'y', 'x'] but the nodes are ['x', 'y', 'z']",
     ),
-    "rows in another order": (
-        lambda: bf.LinearSEM(G, pd.DataFrame(B, columns=XYZ, index=["z", "y", "x"]), OMEGA),
-        "B has rows ['z', 'y', 'x'] but the nodes are ['x', 'y', 'z']",
-    ),
     "no observations": (lambda: bf.LinearSEM(G, B, OMEGA).sample(0), "got 0"),
-    "half an observation": (lambda: bf.LinearSEM(G, B, OMEGA).sample(2.5), "got 2.5"),
 }
 
 
@@ -96,10 +74,3 @@ def test_bad_input(name):
         call()
     assert words in str(caught.value)
     assert isinstance(caught.value, ValueError)
-
-
-def test_unknown_keyword():
-    with pytest.raises(TypeError, match="did you mean 'directed'"):
-        G.add(direct=[("x", "z")])
-    with pytest.raises(TypeError, match="did you mean 'given'"):
-        G.m_separated("x", "z", givn="y")

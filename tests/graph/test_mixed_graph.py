@@ -48,13 +48,6 @@ def test_a_bow_counts_two_arrowheads():
     assert bf.parse("x -> y <-> x").in_degree("y") == 2
 
 
-def test_a_graph_is_a_collection_of_its_nodes():
-    assert len(G) == 5
-    assert list(G) == list(G.nodes)
-    assert "a" in G
-    assert "z" not in G
-
-
 def test_equal_graphs_are_interchangeable():
     same = bf.MixedGraph(G.nodes, reversed(G.directed), [("b", "c"), ("c", "b")])
     assert same == G

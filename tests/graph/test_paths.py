@@ -12,11 +12,7 @@ from graph_strategies import admgs, mixed_graphs
 def test_paths_of_a_triangle_with_a_bow():
     #   a -> b <-> a,  b -> c <-> a
     g = bf.parse("a -> b <-> a, b -> c <-> a")
-    assert [str(path) for path in g.paths("a", "c")] == [
-        "a -> b -> c",
-        "a <-> b -> c",
-        "a <-> c",
-    ]
+    assert [str(path) for path in g.paths("a", "c")] == ["a -> b -> c", "a <-> b -> c", "a <-> c"]
     assert [(str(path), path.colliders) for path in g.paths("b", "c")] == [
         ("b <- a <-> c", ()),
         ("b <-> a <-> c", ("a",)),

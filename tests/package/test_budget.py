@@ -80,11 +80,6 @@ def test_a_budget_travels_with_the_time_that_is_left():
     assert pickle.loads(pickle.dumps(Budget())).time_limit is None
 
 
-def test_endless_time_is_no_limit():
-    assert Budget(time_limit=float("inf")).seconds_left is None
-    assert not Budget(time_limit=1e300).expired
-
-
 def test_same_rng_same_seed():
     assert Budget(3).seed() == Budget(3).seed() != Budget(4).seed()
     stream = np.random.default_rng(3)
@@ -111,10 +106,10 @@ def test_bad_budgets(options, message):
 
 def test_bootstrap_is_the_same_by_threads_and_by_an_executor():
     X = bf.random_sem(bf.parse("x -> y -> z"), rng=2).sample(100, rng=3)
-    quick = {"restarts": 2, "rounds": 0}
+    quick = bf.search.Strategy(restarts=2, rounds=0)
     with ThreadPoolExecutor(2) as pool:
         found = [
-            bf.bootstrap(X, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=0, **where)
+            bf.bootstrap(X, n_resamples=40, strategy=quick, rng=0, **where)
             for where in ({}, {"n_jobs": 2}, {"executor": pool})
         ]
     for other in found[1:]:

@@ -31,7 +31,7 @@ pytestmark = [
 
 X = bf.random_sem(bf.random_bap(5, max_in_degree=2, rng=4), rng=2).sample(300, rng=3)
 OPTIONS = {"rng": 5, "restarts": 12, "rounds": 2}
-QUICK = {"restarts": 1, "rounds": 1}
+QUICK = bf.search.Strategy(restarts=1, rounds=1)
 
 
 class Cluster:
@@ -103,7 +103,7 @@ def when_begun(action, pieces=3):
 
 def test_killed_late_and_slow_workers_change_nothing(tmp_path):
     expected = bf.greedy_search(X, **OPTIONS)
-    resampled = bf.bootstrap(X, n_resamples=40, strategy=bf.search.Strategy(**QUICK), rng=1)
+    resampled = bf.bootstrap(X, n_resamples=40, strategy=QUICK, rng=1)
     with cluster(tmp_path, 2) as (made, client):
         executor = client.get_executor()
         assert same_search(bf.greedy_search(X, **OPTIONS, executor=executor), expected)
@@ -124,7 +124,7 @@ def test_killed_late_and_slow_workers_change_nothing(tmp_path):
         again = bf.bootstrap(
             X,
             n_resamples=40,
-            strategy=bf.search.Strategy(**QUICK),
+            strategy=QUICK,
             rng=1,
             executor=executor,
             progress=when_begun(disturb),

@@ -9,7 +9,7 @@ import bowfree as bf
 
 GRAPH = bf.parse("a -> b -> c, d <-> c")
 DATA = bf.random_sem(GRAPH, rng=1).sample(300, rng=1, as_frame="pandas")
-QUICK = {"restarts": 1, "rounds": 0}
+QUICK = bf.search.Strategy(restarts=1, rounds=0)
 
 
 def score_on_the_workbench(data):
@@ -26,7 +26,7 @@ CALLS = {
     "district_scores": lambda data: bf.model.district_scores(GRAPH, data).total,
     "constraint_tests": lambda data: [t.statistic for t in bf.constraint_tests(GRAPH, data)],
     "empirical_class": lambda data: len(bf.empirical_class(GRAPH, data, limit=50)),
-    "greedy_search": lambda data: bf.greedy_search(data, rng=1, **QUICK).score,
+    "greedy_search": lambda data: bf.greedy_search(data, rng=1, strategy=QUICK).score,
     "compare": lambda data: bf.compare([GRAPH, bf.MixedGraph(GRAPH.nodes)], data).fits[0].loglik,
     "edge_changes": lambda data: bf.edge_changes(GRAPH, data).rows[0].score,
     "exhaustive_search": lambda data: bf.exhaustive_search(data).scores[:5],
@@ -41,19 +41,13 @@ CALLS = {
 # These draw rows anew: they take moments that have their rows with them.
 RESAMPLING = {
     "stability_selection": lambda data: (
-        bf.stability_selection(
-            data, n_halves=4, strategy=bf.search.Strategy(**QUICK), rng=1
-        ).frequency
+        bf.stability_selection(data, n_halves=4, strategy=QUICK, rng=1).frequency
     ),
     "bootstrap": lambda data: (
-        bf.bootstrap(
-            data, n_resamples=20, confidence=0.9, strategy=bf.search.Strategy(**QUICK), rng=1
-        ).directed
+        bf.bootstrap(data, n_resamples=20, confidence=0.9, strategy=QUICK, rng=1).directed
     ),
     "choose_penalty": lambda data: (
-        bf.choose_penalty(
-            data, penalties=[0.5, 1.0], cv=2, strategy=bf.search.Strategy(**QUICK), rng=1
-        ).best
+        bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, strategy=QUICK, rng=1).best
     ),
 }
 

@@ -53,7 +53,7 @@ SEM = bf.LinearSEM(
 )
 DATA = SEM.sample(60, rng=1, as_frame="pandas")
 COV = DATA.cov().to_numpy()
-QUICK = {"restarts": 1, "rounds": 0}
+QUICK = bf.search.Strategy(restarts=1, rounds=0)
 TEXT = "a -> b <-> c"
 CONDITIONS = [bf.Condition(DATA), bf.Condition(DATA), bf.Condition(DATA, targets=["b"])]
 
@@ -61,15 +61,13 @@ CONDITIONS = [bf.Condition(DATA), bf.Condition(DATA), bf.Condition(DATA, targets
 @cache
 def results() -> dict[type, Any]:
     """Return one of each public class that functions return."""
-    search = bf.greedy_search(DATA, rng=1, **QUICK)
+    search = bf.greedy_search(DATA, rng=1, strategy=QUICK)
     fit = bf.fit(GRAPH, DATA)
     members = bf.equivalence_class(GRAPH)
     bounds = bf.effect_bounds(members, DATA)
     samples = bf.structure_mcmc(DATA, steps=60, burn_in=6, thin=3, chains=2, rng=1)
     average = bf.averaged_effects(search, steps=400, rng=1)
-    again = bf.bootstrap(
-        DATA, n_resamples=3, confidence=0.1, strategy=bf.search.Strategy(**QUICK), rng=1
-    )
+    again = bf.bootstrap(DATA, n_resamples=3, confidence=0.1, strategy=QUICK, rng=1)
     exact = bf.exhaustive_search(DATA)
     done = bf.intervene(fit, {"a": 1.0})
     pair = {"of": "a", "on": "b"}
@@ -84,13 +82,13 @@ def results() -> dict[type, Any]:
         bf.constraint_tests(GRAPH, DATA), bounds, bounds.effect(**pair),
         bf.model.district_scores(GRAPH, DATA), done, done.variable("b"), samples, average,
         average.effect(**pair), average.edge("a -> b"), again, again.effect(**pair), exact,
-        exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, strategy=bf.search.Strategy(**QUICK), rng=1),
-        bf.stability_selection(DATA, n_halves=2, strategy=bf.search.Strategy(**QUICK), rng=1),
+        exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, strategy=QUICK, rng=1),
+        bf.stability_selection(DATA, n_halves=2, strategy=QUICK, rng=1),
         GRAPH.pag(), GRAPH.identified(), bf.equivalence.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
         bf.search.SearchInterrupted(search), bf.errors.WorkInterrupted(search), bf.design(GRAPH),
         next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
         robust.scaled, robust.moments.missing_values,
-        bf.BAPLearner(random_state=1, **QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
+        bf.BAPLearner(random_state=1, strategy=QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
         fit.modification_indices(), fit.predict(DATA, of="a"), fit.residuals(DATA),
         bf.edge_changes(GRAPH, DATA), bf.compare({"a": GRAPH, "b": bf.parse("a, b, c")}, DATA),
         bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=3, confidence=0.1, rng=1),

@@ -17,6 +17,7 @@ from search_cases import same_search
 
 SEM = bf.random_sem(bf.parse("x -> y <-> z, x -> w <- z"), rng=2)
 X = SEM.sample(200, rng=3)
+QUICK = bf.search.Strategy(restarts=1, rounds=0)
 
 
 def square(k):
@@ -31,18 +32,6 @@ def test_a_search_is_the_same_on_threads_processes_and_clumsy_workers(tmp_path):
     assert same_search(bf.greedy_search(X, rng=5, restarts=4, executor=clumsy), expected)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         assert same_search(bf.greedy_search(X, rng=5, restarts=4, executor=processes), expected)
-
-
-def test_knowledge_and_classes_travel():
-    options = {"knowledge": bf.Knowledge(required=["x1 -> x4"]), "graph_class": "dag", "rng": 1}
-    there = bf.greedy_search(X, executor=Clumsy(lambda number: False), **options)
-    assert same_search(there, bf.greedy_search(X, **options))
-    assert there.graph.has_edge("x1 -> x4")
-
-
-def test_a_lost_task_is_done_again():
-    clumsy = Clumsy(lambda number: number in {0, 3, 4})
-    assert Budget(executor=clumsy).run(square, range(5), what="squares") == [0, 1, 4, 9, 16]
 
 
 def test_tasks_of_a_lost_scheduler_are_done_again():
@@ -100,26 +89,13 @@ def test_an_error_has_the_result_of_a_search(tmp_path):
     assert same_search(resumed, bf.greedy_search(X, rng=5, restarts=6))
 
 
-def test_an_error_has_the_result_of_a_bootstrap():
-    quick = {"restarts": 1, "rounds": 0}
-    broken = Clumsy(lambda number: number >= 50)
-    with pytest.raises(bf.errors.WorkersLost) as caught:
-        bf.bootstrap(
-            X, n_resamples=60, strategy=bf.search.Strategy(**quick), rng=0, executor=broken
-        )
-    result = caught.value.result
-    assert (result.n_resamples, result.complete) == (50, False)
-    whole = bf.bootstrap(X, n_resamples=60, strategy=bf.search.Strategy(**quick), rng=0)
-    assert result.graphs == whole.graphs[:50]
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_has_the_result_of_a_bootstrap(n_jobs):
     def interrupt(progress):
         if progress.done == 45:
             raise KeyboardInterrupt
 
-    quick = {"strategy": bf.search.Strategy(restarts=1, rounds=0), "n_resamples": 60, "rng": 0}
+    quick = {"strategy": QUICK, "n_resamples": 60, "rng": 0}
     with pytest.raises(bf.errors.WorkInterrupted) as caught:
         bf.bootstrap(X, **quick, n_jobs=n_jobs, progress=interrupt)
     result = caught.value.result
@@ -138,14 +114,11 @@ def test_an_interrupt_before_the_first_result():
 
 
 def test_the_order_of_arrival_does_not_matter():
-    quick = {"restarts": 1, "rounds": 0}
-    found = bf.bootstrap(
-        X, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=0, executor=Backwards()
+    found, expected = (
+        bf.bootstrap(X, n_resamples=40, strategy=QUICK, rng=0, executor=executor)
+        for executor in (Backwards(), None)
     )
-    assert (
-        found.graphs
-        == bf.bootstrap(X, n_resamples=40, strategy=bf.search.Strategy(**quick), rng=0).graphs
-    )
+    assert found.graphs == expected.graphs
 
 
 def test_an_error_in_a_piece_is_no_lost_worker():

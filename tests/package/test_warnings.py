@@ -11,14 +11,14 @@ DATA = bf.datasets.load_demo()
 RESULT = bf.greedy_search(DATA, restarts=1, rounds=0, rng=1)
 
 ROWS = {"row": np.arange(60.0), "x": np.sin(np.arange(60.0))}
-QUICK = {"restarts": 1, "rounds": 0}
+QUICK = bf.search.Strategy(restarts=1, rounds=0)
 
 CALLS = {
     "fit of a result": lambda: bf.fit(RESULT),
     "result.fit()": lambda: RESULT.fit(),
     "a method on a list": lambda: [one.fit() for one in [RESULT]],
-    "row numbers": lambda: bf.greedy_search(ROWS, rng=1, **QUICK),
-    "an estimator": lambda: bf.BAPLearner(random_state=1, **QUICK).fit(ROWS),
+    "row numbers": lambda: bf.greedy_search(ROWS, rng=1, strategy=QUICK),
+    "an estimator": lambda: bf.BAPLearner(random_state=1, strategy=QUICK).fit(ROWS),
 }
 
 

@@ -225,15 +225,6 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]  # the first one, and nothing half written
 
 
-def test_a_disk_full_from_the_beginning(path, monkeypatch):
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(
-        bf.errors.CheckpointError, match=r"cannot be written .No space left on device"
-    ):
-        bf.greedy_search(**SMALL, checkpoint=path, progress=break_after(0))
-    assert list(path.parent.iterdir()) == []
-
-
 def test_a_place_that_cannot_be_written_to_shows_before_the_search(tmp_path):
     for path in (tmp_path / "nowhere" / "search.json", tmp_path):
         with pytest.raises(bf.errors.CheckpointError, match=r"cannot be written|not a complete"):

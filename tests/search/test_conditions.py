@@ -124,16 +124,6 @@ def test_same_seed_same_result_whatever_the_threads(tmp_path):
         bf.greedy_search(others, rng=3, checkpoint=path, **QUICK)
 
 
-def test_a_part_of_each_condition_is_put_aside():
-    rng = np.random.default_rng(6)
-    data = conditions(rng, bf.parse("x -> y -> z"), [(), (1,)], n=100)
-    result = bf.greedy_search(data, rng=1, holdout=0.4, **QUICK)
-    assert [c.n for c in result.moments.conditions] == [60, 60]
-    assert [c.n for c in result.holdout.conditions] == [40, 40]
-    assert [c.targets for c in result.holdout.conditions] == [(), ("y",)]
-    assert result.fit().n == 80
-
-
 def test_chains_walk_over_conditions():
     data = conditions(np.random.default_rng(9), bf.parse("x -> y"), [(), (1,)])
     samples = bf.structure_mcmc(data, steps=2000, rng=1)
@@ -147,16 +137,3 @@ def test_the_paper_s_method_is_for_one_matrix():
     for search in (bf.greedy_search, bf.exhaustive_search):
         with pytest.raises(bf.BowfreeError, match="method='ricf' needs a single covariance matrix"):
             search(data, method="ricf")
-
-
-def test_the_class_is_that_of_the_conditions():
-    data = conditions(np.random.default_rng(11), bf.parse("x -> y -> z"), [(), (1,)])
-    result = bf.greedy_search(data, rng=1, **QUICK)
-    members = result.equivalence_class()
-    assert members.targets == ((), ("y",))
-    assert set(members) == set(bf.equivalence_class(result.graph, targets=[(), ("y",)]))
-    assert set(members) == set(bf.exhaustive_search(data).best_graphs)
-    assert len(members) < len(bf.equivalence_class(result.graph))
-    assert len(bf.equivalence_class(result, targets=[()])) == len(
-        bf.equivalence_class(result.graph)
-    )

@@ -35,18 +35,6 @@ def test_one_independent_run_in_eight(result, n_best, n_others, agree):
     assert patience_for(10, n_best + n_others, n_best) == (3 if agree else 8)
 
 
-def test_arrivals_come_from_lower_scores(result):
-    runs = [
-        *with_runs(result, [0.9, 1.0]),
-        *with_runs(result, [1.0, 1.0], start=1.0, kind="kicks"),
-        *with_runs(result, [1.0, 0.5], start=0.4, kind="kicks"),
-    ]
-    found = replace(result, runs=tuple(runs), score=1.0).confidence
-    assert (found.runs, found.at_best, found.arrivals) == (6, 4, 2)
-    assert (found.independent, found.independent_at_best) == (2, 1)
-    assert str(found).startswith("4 of 6 runs ended at the best score, among them 1 of the 2")
-
-
 def test_more_variables_than_twelve():
     def missed(n_edges, n_best):
         return missed_probability(24, n_best, n_best, n_nodes=30, n_edges=n_edges)

@@ -31,19 +31,6 @@ def test_every_score_is_that_of_its_graph():
     assert result.weights() == pytest.approx(weights / weights.sum(), abs=1e-12)
 
 
-def test_edge_probabilities_are_sums_over_graphs():
-    S, _ = simulate(32, 3, n=50)
-    result = bf.exhaustive_search(cov=S, n=50)
-    found = result.edge_probabilities()
-    for (a, mark, b), probability in found.items():
-        total = sum(
-            weight
-            for (graph, _), weight in zip(result.ranking(np.inf), result.weights(), strict=True)
-            if graph.has_edge(f"{a} {mark} {b}")
-        )
-        assert probability == pytest.approx(total, abs=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_best_class_is_the_exact_equivalence_class(seed):
     S, _ = simulate([33, seed], 4)

@@ -145,10 +145,8 @@ def test_all_that_goes_on_from_there():
     assert average.names == tuple(names)
     page = bf.report.render(found, average=average)
     assert "N = 10 observations of 12 variables: the search" in page
-    quick = {"restarts": 1, "rounds": 0}
-    assert bf.bootstrap(
-        X, n_resamples=3, confidence=0.1, strategy=bf.search.Strategy(**quick), rng=1
-    ).complete
+    quick = bf.search.Strategy(restarts=1, rounds=0)
+    assert bf.bootstrap(X, n_resamples=3, confidence=0.1, strategy=quick, rng=1).complete
 
 
 def test_a_rank_that_the_number_of_observations_does_not_explain():
@@ -173,10 +171,7 @@ def test_what_needs_all_of_the_matrix_says_so():
     X = chain(5, 6)
     graph = bf.parse("x1 -> x2, x3, x4, x5, x6")
     way_out = "covariance matrix is singular; use fewer variables, or `shrinkage=`"
-    for call in (
-        lambda: bf.empirical_class(graph, X),
-        lambda: bf.effect_bounds([graph], X),
-    ):
+    for call in (lambda: bf.empirical_class(graph, X), lambda: bf.effect_bounds([graph], X)):
         with pytest.raises(
             bf.errors.DataError, match=f"n = 5 observations of 6 variables: .*{way_out}"
         ):

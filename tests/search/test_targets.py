@@ -128,10 +128,7 @@ def test_no_target_where_nothing_was_done():
 
 def test_a_variable_is_left_alone_somewhere():
     rng = np.random.default_rng(4)
-    data = [
-        bf.Condition(rows(rng, 1), targets=["y"]),
-        bf.Condition(rows(rng, 1), targets="learn"),
-    ]
+    data = [bf.Condition(rows(rng, 1), targets=["y"]), bf.Condition(rows(rng, 1), targets="learn")]
     result = bf.greedy_search(data, rng=1, **QUICK)
     assert "y" not in result.moments.conditions[1].targets
     assert ("2", "y") not in {(t.condition, t.variable) for t in result.targets}

@@ -78,11 +78,9 @@ def test_from_toml(tmp_path):
     [
         ({"required": ["a -> x"]}, "names 'x', but the variables are a, b, c"),
         ({"unconfounded": ["B"]}, "names 'B'.*did you mean 'b'"),
-        ({"tiers": [["a"], ["d"]]}, "names 'd'"),
         ({"required": ["a -> b", "a <-> b"]}, "a <-> b is required, but so is another edge"),
         ({"required": ["a -> b", "b -> a"]}, "so is another edge between 'b' and 'a'"),
         ({"required": ["a -> b"], "forbidden": ["b <- a"]}, "b <- a is forbidden"),
-        ({"required": ["a -> b"], "forbidden": ["a -- b"]}, "a -- b is forbidden"),
         ({"required": ["b -> a"], "tiers": [["a"], ["b"]]}, "'b' is in a later tier than 'a'"),
         ({"required": ["a <-> b"], "unconfounded": ["b"]}, "'b' is unconfounded"),
         ({"required": ["a -> b", "b -> c", "c -> a"]}, "cycle a -> b -> c -> a"),
@@ -93,17 +91,13 @@ def test_from_toml(tmp_path):
         ({"tiers": [["a"], ["a", "b"]]}, "'a' is in more than one tier"),
         ({"require": []}, "unknown key 'require'"),
         ({"required": 5}, r"required: expected a list, got 5 \(int\)"),
-        ({"required": {"a": "b"}}, r"required: expected a list, got \{'a': 'b'\} \(dict\)"),
         ({"required": [5]}, "required edge 5 cannot be read"),
         ({"forbidden": [["a", ["->"], "b"]]}, "cannot be read"),
-        ({"forbidden": [["", "->", "b"]]}, "cannot be read"),
         ({"required": ['"a b -> c']}, "double quotes"),
         ({"required": ['"a\\q" -> c']}, "double quotes"),
         ({"required": ["a -> b" * 100_000]}, "cannot be read"),
         ({"tiers": ["ab"]}, "tiers: expected a list, got the string 'ab'"),
         ({"tiers": [[1, 2]]}, "tiers: expected the name of a variable, got 1"),
-        ({"unconfounded": [["a"]]}, r"expected the name of a variable, got \['a'\]"),
-        ({1: 2, "x": 3}, "unknown key 1"),
         ([1], r"expected a mapping with required, .* got \[1\]"),
     ],
 )
@@ -119,8 +113,7 @@ names = st.text(min_size=1, max_size=5) | st.sampled_from(
 
 
 @given(
-    st.lists(names, min_size=2, max_size=4, unique=True),
-    st.sampled_from(["->", "<-", "<->", "--"]),
+    st.lists(names, min_size=2, max_size=4, unique=True), st.sampled_from(["->", "<-", "<->", "--"])
 )
 def test_any_names_survive(variables, mark):
     a, b = variables[:2]
@@ -131,12 +124,6 @@ def test_any_names_survive(variables, mark):
         unconfounded=variables,
     )
     assert bf.Knowledge.from_dict(known.to_dict()) == known
-
-
-def test_names_with_blanks_stand_in_quotes():
-    known = bf.Knowledge(required=['"blood pressure" -> "a -> b"', "CD4>200 <-> x"])
-    assert known.required == (("blood pressure", "->", "a -> b"), ("CD4>200", "<->", "x"))
-    assert known.to_dict()["required"] == ['"blood pressure" -> "a -> b"', '"CD4>200" <-> x']
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,6 @@ def frequencies(d, size, max_in_degree=None, method="mcmc", rng=0):
     return graphs, np.array([drawn[graph] for graph in graphs])
 
 
-def test_two_nodes():
-    found = Counter(bf.random_bap(["x", "y"], size=400, rng=1))
-    assert {str(graph) for graph in found} == {"isolated: x, y", "x -> y", "x <- y", "x <-> y"}
-    assert min(found.values()) > 70
-
-
 # 200 (d = 3) and 20 (d = 4) expected draws of each graph; the p-values of a uniform sampler are
 # uniform themselves, so at fixed seeds a bound of 1e-3 is safe and still detects a bias of 5 %.
 @pytest.mark.parametrize(
@@ -140,18 +134,9 @@ def test_same_rng_same_graphs():
     ("arguments", "message"),
     [
         ({"nodes": 0}, "number of nodes must be a whole number of at least 1, got 0"),
-        ({"nodes": 2.5}, "got 2.5"),
         ({"nodes": "abc"}, "sequence of names"),
-        ({"max_in_degree": -1}, "max_in_degree must be a whole number"),
-        ({"size": -1}, "size must be"),
-        ({"burn_in": -1}, "burn_in must be"),
-        ({"thin": 0}, "thin must be a whole number of at least 1"),
-        ({"graph_class": "mag"}, "choose one of bap, dag"),
-        ({"method": "gibbs"}, "unknown method 'gibbs'"),
         ({"method": "naive", "max_edges": 2}, "use method='mcmc'"),
         ({"method": "naive", "knowledge": TIERS, "nodes": list("abc")}, "use method='mcmc'"),
-        ({"knowledge": TIERS}, "names 'a'"),
-        ({"knowledge": bf.Knowledge(required=["x1 -> x2", "x2 -> x1"])}, "contradiction"),
         (
             {"knowledge": bf.Knowledge(required=["x1 -> x2"]), "max_edges": 0},
             "required edges .x1 -> x2, isolated: x3. are not possible",
@@ -161,8 +146,3 @@ def test_same_rng_same_graphs():
 def test_bad_input(arguments, message):
     with pytest.raises(bf.BowfreeError, match=message):
         bf.random_bap(**{"nodes": 3, **arguments})
-
-
-def test_unknown_keyword():
-    with pytest.raises(TypeError, match="did you mean 'max_edges'"):
-        bf.random_bap(3, max_edge=2)

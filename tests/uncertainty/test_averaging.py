@@ -370,20 +370,6 @@ def test_time_limit():
     assert np.triu(cut.adjacent, 1).sum() == pytest.approx(d - 1)
 
 
-def test_incomplete_averages_say_so():
-    S = random_covariance(np.random.default_rng(6), 4, 500)
-    result = bf.exhaustive_search(cov=S, n=500)
-    graphs = [graph for graph, _ in result.ranking(12.0)]
-    cut = bf.averaged_effects(graphs, cov=S, n=500, limit=2, max_classes=3)
-    assert not cut.complete
-    assert len(cut.classes) == 3 < cut.n_classes
-    assert any(not cls.complete for cls in cut.classes)
-    assert "NOT COMPLETE" in str(cut)
-    whole = bf.averaged_effects(result, formula="as-published")
-    assert (whole.complete, whole.formula) == (True, "as-published")
-    assert "NOT COMPLETE" not in str(whole)
-
-
 def test_print_lists_probable_effects_only():
     average = bf.averaged_effects(bf.greedy_search(bf.datasets.load_demo(), rng=1), rng=1)
     probable = (average.probability >= 0.1).sum() - len(average.names)
@@ -414,10 +400,6 @@ SAMPLES = bf.structure_mcmc(cov=S2, n=50, steps=100, rng=0)
         (bf.parse("x -> y"), {"cov": S2, "n": 50}, "single graph"),
         ([bf.parse("x -> y")], {"cov": S2, "n": np.inf}, "n = inf"),
         (EXHAUSTIVE, {"cov": S2, "n": 50}, "has its own data"),
-        (EXHAUSTIVE, {"temperature": -1}, "temperature"),
-        (EXHAUSTIVE, {"prior": "x"}, "unknown prior 'x'"),
-        (EXHAUSTIVE, {"count": "x"}, "unknown count 'x'"),
-        (EXHAUSTIVE, {"formula": "R"}, "as-published"),
         (EXHAUSTIVE, {"graph_class": "arid"}, "'dag' or 'bidirected'"),
         (SAMPLES, {"penalty": 1.0}, "pass them to structure_mcmc"),
     ],
@@ -425,12 +407,6 @@ SAMPLES = bf.structure_mcmc(cov=S2, n=50, steps=100, rng=0)
 def test_invalid_input(graphs, options, message):
     with pytest.raises(bf.BowfreeError, match=message):
         bf.averaged_effects(graphs, **options)
-
-
-def test_chains_keep_the_posterior_they_sampled_from():
-    samples = bf.structure_mcmc(cov=S2, n=50, steps=100, penalty=1.0, prior="flat", rng=0)
-    average = bf.averaged_effects(samples)
-    assert average.posterior == samples.posterior == bf.uncertainty.GraphPosterior(1.0, "flat")
 
 
 def t5_rows(sem, n, seed):

@@ -1,7 +1,6 @@
 """Chains in segments, on threads and on executors: the same samples, and none are lost."""
 
 import os
-import pickle
 import signal
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -93,20 +92,6 @@ def test_averages_are_the_same():
     for name in ("probability", "mean", "lower", "upper", "directed", "bidirected"):
         np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
     assert there.complete
-
-
-def test_what_is_sent_is_small():
-    seen = []
-
-    class Scales(Clumsy):
-        def submit(self, task, /, *given):
-            seen.append(len(pickle.dumps((task, given))))
-            return super().submit(task, *given)
-
-    X = np.random.default_rng(2).normal(size=(20_000, 5))
-    bf.structure_mcmc(X, steps=6000, rng=1, executor=Scales(never))
-    # Neither the rows, 800 kB, nor samples: the list is the largest part.
-    assert max(seen) < 100_000
 
 
 def test_progress_goes_up_to_the_end():

@@ -62,12 +62,6 @@ def test_a_given_graph_is_refitted_with_its_targets():
         bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=200, rng=1, bollen_stine=True)
 
 
-def test_one_condition_is_one_table():
-    one = bf.bootstrap_fit(GRAPH, [bf.Condition(DATA[0].data)], n_bootstrap=40, rng=1)
-    same = bf.bootstrap_fit(GRAPH, DATA[0].data, n_bootstrap=40, rng=1)
-    assert one.edge("x -> y") == same.edge("x -> y")
-
-
 def test_searches_on_resamples():
     again = bf.bootstrap(BATCHES, n_resamples=20, confidence=0.9, strategy=QUICK, rng=1)
     assert again.adjacent[1, 0] > 0.8

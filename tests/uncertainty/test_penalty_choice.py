@@ -97,7 +97,6 @@ def test_more_than_one_standard_error_is_not_within():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cv": 1}, "cv"),
         ({"penalties": [1.0]}, "at least two"),
         ({"penalties": [-1.0, 1.0]}, ">= 0"),
         ({"data": collider_data(5), "cv": 2}, "fewer folds"),

@@ -87,15 +87,6 @@ def test_the_bound_is_kept():
     assert np.mean(false) <= 1.0
 
 
-def test_halves_that_join_nothing():
-    noise = np.random.default_rng(0).normal(size=(200, 3))
-    found = bf.stability_selection(noise, n_halves=4, strategy=QUICK, penalty=50.0, rng=0)
-    assert found.n_adjacent == 0
-    assert found.pairs == ()
-    alone = bf.stability_selection(noise[:, :1], n_halves=4, strategy=QUICK, rng=0)
-    assert alone.pairs == ()
-
-
 def test_time_limit_and_invalid_input():
     data = CHAIN.sample(400, rng=1)
     began = time.monotonic()

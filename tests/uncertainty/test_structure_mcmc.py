@@ -244,11 +244,8 @@ def test_normal_ranks():
     [
         ({"n": np.inf}, "n = inf"),
         ({"steps": 3}, "at least 4"),
-        ({"chains": 0}, "chains"),
         ({"starts": []}, "starts is empty"),
         ({"starts": [bf.parse("x -> y")]}, "nodes"),
-        ({"temperature": 0.0}, "temperature"),
-        ({"prior": "none"}, "unknown prior 'none'"),
     ],
 )
 def test_invalid_input(options, message):
