@@ -54,8 +54,7 @@ auto parameter_uses(int kind, const Array<std::uint8_t, 1>& targets) {
             coefficients[i * d + j] =
                 static_cast<std::uint8_t>(use_of_coefficient(its_kind, tail, head));
             errors[i * d + j] =
-                static_cast<std::uint8_t>(i == j ? use_of_variance(its_kind, head)
-                                                 : use_of_covariance(its_kind, tail || head));
+                static_cast<std::uint8_t>(use_of_error(its_kind, i == j, tail || head));
         }
     return std::pair(to_numpy(std::move(coefficients), {d, d}),
                      to_numpy(std::move(errors), {d, d}));

@@ -13,7 +13,7 @@
 
 #include "bindings/arrays.hpp"
 #include "data/conditions.hpp"
-#include "equivalence/interventions.hpp"
+#include "equivalence/decision.hpp"
 
 namespace bowfree::bindings {
 

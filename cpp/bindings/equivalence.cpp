@@ -12,9 +12,7 @@
 #include "equivalence/atlas.hpp"
 #include "equivalence/classes.hpp"
 #include "equivalence/colliders.hpp"
-#include "equivalence/decision.hpp"
 #include "equivalence/empirical.hpp"
-#include "equivalence/interventions.hpp"
 #include "equivalence/splitting.hpp"
 
 namespace bowfree::bindings {
@@ -46,43 +44,25 @@ bool bow_free(const Graph& graph) {
     return true;
 }
 
-bool same_skeleton(const Graph& G, const Graph& H) {
-    for (int i = 0; i < G.d(); ++i)
-        for (int j = 0; j < i; ++j)
-            if (G.adjacent(i, j) != H.adjacent(i, j)) return false;
-    return true;
-}
-
-std::tuple<int, int, int> decide(int d, const std::vector<Word>& parents_g,
-                                 const std::vector<Word>& spouses_g,
-                                 const std::vector<Word>& parents_h,
-                                 const std::vector<Word>& spouses_h, std::uint64_t seed,
-                                 bool equivalence) {
+/// The answer, then conflict, condition, the other condition, and the pair; see `InclusionTest`.
+std::tuple<int, int, int, int, int, int> decide(int d, const std::vector<Word>& parents_g,
+                                                const std::vector<Word>& spouses_g,
+                                                const std::vector<Word>& parents_h,
+                                                const std::vector<Word>& spouses_h,
+                                                const GivenConditions& given, std::uint64_t seed,
+                                                bool equivalence) {
     const Graph G = to_graph(d, parents_g, spouses_g), H = to_graph(d, parents_h, spouses_h);
-    const std::vector<int> order_G = topological_order(G), order_H = topological_order(H);
-    const auto acyclic = [d](const auto& order) { return static_cast<int>(order.size()) == d; };
-    if (!acyclic(order_G) || (equivalence && !bow_free(G))) return {-1, -1, -1};
-    if (!acyclic(order_H) || !bow_free(H)) return {-2, -1, -1};
-    // Equivalent BAPs share the skeleton, and a skeleton has one dimension: one inclusion decides.
-    if (equivalence && !same_skeleton(G, H)) return {0, -1, -1};
-    const InclusionTest test =
-        interruptibly([&](const Stop& stop) { return inside(G, order_G, H, order_H, seed, stop); });
-    return {test.answer == Inclusion::yes, test.a, test.b};
-}
-
-/// Answer, conflict, condition, the other condition, and the pair; see `ConditionsTest`.
-std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, const Bits& spouses_g,
-                                                       const Bits& parents_h, const Bits& spouses_h,
-                                                       const GivenConditions& given,
-                                                       std::uint64_t seed, bool equivalence) {
-    const Graph G = to_graph(parents_g, spouses_g), H = to_graph(parents_h, spouses_h);
-    if (G.d() != H.d())
-        throw std::invalid_argument("the graphs must have the same number of nodes");
-    const Conditions conditions = to_conditions(G.d(), given);
-    const std::vector<int> order_G = topological_order(G), order_H = topological_order(H);
-    const ConditionsTest test = interruptibly([&](const Stop& stop) {
-        return equivalence ? equal_models(G, order_G, H, order_H, conditions, seed, stop)
-                           : inside(G, order_G, H, order_H, conditions, seed, stop);
+    InclusionOracle oracle(G, to_conditions(d, given), seed);
+    const std::vector<int> order = topological_order(H);
+    const auto answer = [](int code) { return std::tuple(code, 0, -1, -1, -1, -1); };
+    if ((d > 0 && oracle.order().empty()) || (equivalence && !bow_free(G))) return answer(-1);
+    if ((d > 0 && order.empty()) || !bow_free(H)) return answer(-2);
+    // Equivalent BAPs share the skeleton, unless an edge is absent in all conditions. Without
+    // interventions a skeleton has one dimension: one inclusion decides.
+    if (equivalence && given.empty() && skeleton_of(G) != skeleton_of(H)) return answer(0);
+    const InclusionTest test = interruptibly([&](const Stop& stop) {
+        return equivalence && !given.empty() ? oracle.equal(H, order, stop)
+                                             : oracle.inside(H, order, stop);
     });
     return {test.answer == Inclusion::yes,
             static_cast<int>(test.conflict),
@@ -95,20 +75,13 @@ std::tuple<bool, int, int, int, int, int> decide_under(const Bits& parents_g, co
 }  // namespace
 
 void bind_equivalence(nb::module_& m) {
-    m.def(
-        "decide", &decide, "d"_a, "parents_g"_a, "spouses_g"_a, "parents_h"_a, "spouses_h"_a,
-        "seed"_a, "equivalence"_a,
-        "Whether the model of G is inside that of H (`equivalence`: equal to that of H).\n\n"
-        "Graphs are lists of the words of all rows. Returns (answer, a, b): answer is 1 or 0, "
-        "with\n"
-        "the pair of H whose constraint fails, or -1 (G) or -2 (H) if that graph has a cycle or a\n"
-        "bow.");
-    m.def(
-        "decide_under", &decide_under, "parents_g"_a, "spouses_g"_a, "parents_h"_a, "spouses_h"_a,
-        "conditions"_a, "seed"_a, "equivalence"_a,
-        "The same under several conditions, (kind, targets) each, for an acyclic G and a BAP H.\n\n"
-        "Returns (answer, conflict, condition, other, a, b), see "
-        "cpp/equivalence/interventions.hpp.");
+    m.def("decide", &decide, "d"_a, "parents_g"_a, "spouses_g"_a, "parents_h"_a, "spouses_h"_a,
+          "conditions"_a, "seed"_a, "equivalence"_a,
+          "Whether the model of G is inside that of H (`equivalence`: equal to that of H), under "
+          "conditions (kind, targets).\n\n"
+          "Graphs are lists of the words of all rows. Returns (answer, conflict, condition, other, "
+          "a, b), see cpp/equivalence/decision.hpp; answer is 1 or 0, or -1 (G) or -2 (H) if that "
+          "graph has a cycle or a bow.");
     m.def(
         "split_members",
         [](const Bits& parents, const Bits& spouses, const Bytes& kinds,

@@ -41,7 +41,7 @@ JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
         for (int i = 0; i < d; ++i) {
             if (condition.kind != InterventionKind::perfect)
                 n_specific_variances +=
-                    use_of_variance(condition.kind, target[i]) == ParameterUse::specific;
+                    use_of_error(condition.kind, true, target[i]) == ParameterUse::specific;
             if (constant && condition.kind != InterventionKind::perfect)
                 n_own_intercepts +=
                     use_of_coefficient(condition.kind, false, target[i]) == ParameterUse::specific;
@@ -50,7 +50,7 @@ JointData::JointData(std::vector<ConditionData> given, int d, bool constant)
                     use_of_coefficient(condition.kind, target[i], target[j]) ==
                     ParameterUse::specific;
                 specific_covariances[i * w + j] +=
-                    use_of_covariance(condition.kind, target[i] || target[j]) ==
+                    use_of_error(condition.kind, false, target[i] || target[j]) ==
                     ParameterUse::specific;
             }
         }
@@ -99,7 +99,7 @@ bool has_specific(const ConditionData& condition, const District& district) {
     if (condition.kind == InterventionKind::perfect) return false;
     const auto target = [&](int j) { return condition.target[district.nodes[j]] != 0; };
     for (int v = 0; v < district.k; ++v) {
-        if (use_of_variance(condition.kind, target(v)) == ParameterUse::specific) return true;
+        if (use_of_error(condition.kind, true, target(v)) == ParameterUse::specific) return true;
         for (const int p : district.parents[v])
             if (use_of_coefficient(condition.kind, target(p), target(v)) == ParameterUse::specific)
                 return true;

@@ -99,8 +99,7 @@ struct ConditionGroup {
         return use_of_coefficient(kind, is_target(p), is_target(v));
     }
     ParameterUse error(int u, int v) const {
-        return u == v ? use_of_variance(kind, is_target(v))
-                      : use_of_covariance(kind, is_target(u) || is_target(v));
+        return use_of_error(kind, u == v, is_target(u) || is_target(v));
     }
 };
 

@@ -31,17 +31,12 @@ inline ParameterUse use_of_coefficient(InterventionKind kind, bool tail, bool he
     return ParameterUse::shared;
 }
 
-/// The status of the error covariance of two nodes; `touched`: whether one of them is a target.
-inline ParameterUse use_of_covariance(InterventionKind kind, bool touched) {
-    if (!touched) return ParameterUse::shared;
-    if (kind == InterventionKind::perfect) return ParameterUse::absent;
-    return kind == InterventionKind::mechanism ? ParameterUse::specific : ParameterUse::shared;
-}
-
-/// The status of the error variance of a node; `target`: whether it is a target.
-inline ParameterUse use_of_variance(InterventionKind kind, bool target) {
-    return target && kind != InterventionKind::activity ? ParameterUse::specific
-                                                        : ParameterUse::shared;
+/// The status of the error covariance of two nodes, or of the error variance of one; `touched`:
+/// whether one of them is a target.
+inline ParameterUse use_of_error(InterventionKind kind, bool variance, bool touched) {
+    if (!touched || kind == InterventionKind::activity) return ParameterUse::shared;
+    if (variance || kind == InterventionKind::mechanism) return ParameterUse::specific;
+    return kind == InterventionKind::perfect ? ParameterUse::absent : ParameterUse::shared;
 }
 
 }  // namespace bowfree

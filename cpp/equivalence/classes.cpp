@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <optional>
 #include <string_view>
 #include <unordered_set>
 
-#include "equivalence/decision.hpp"
-
 namespace bowfree {
-
-using field::Element;
 
 std::vector<std::pair<int, int>> skeleton_edges(const Graph& graph) {
     std::vector<std::pair<int, int>> edges;
@@ -76,42 +71,35 @@ class ClassSearch {
         : n_(graph.d()),
           edges_(skeleton_edges(graph)),
           targets_(topological_order(graph)),
-          options_(options),
+          limit_(options.limit),
+          conditions_(one_or_more(options.conditions, n_)),
           stop_(stop),
-          Sigma_(random_covariance(graph, targets_, draw_seed(seed, 0), stop)),
-          check_(random_covariance(graph, targets_, draw_seed(seed, 1), stop)),
-          adjacent_(square()),
+          Sigma_(random_covariances(graph, targets_, conditions_, draw_seed(seed, 0), stop)),
+          check_(random_covariances(graph, targets_, conditions_, draw_seed(seed, 1), stop)),
+          rows_(n_, conditions_, Sigma_),
+          check_rows_(n_, conditions_, check_),
+          n_parameters_(count_parameters(graph, conditions_)),
+          // A condition that removes no edge determines the v-structures of the whole graph.
+          markov_(std::ranges::any_of(conditions_,
+                                      [this](const Condition& c) {
+                                          return std::ranges::none_of(
+                                              targets_, [&](int v) { return c.cuts(v); });
+                                      })),
+          skeleton_(skeleton_of(graph)),
           collider_end_(square()),
           forced_(square(), open),
           end_(square(), open),
-          R_(square()),
           state_(n_, State::unopened),
           neighbors_(n_),
           kinds_(edges_.size()) {
         for (const auto& [i, j] : edges_) {
-            adjacent_[at(i, j)] = adjacent_[at(j, i)] = 1;
             collider_end_[at(i, j)] = !graph.directed(i, j);
             collider_end_[at(j, i)] = !graph.directed(j, i);
         }
         // In a topological order of the given graph, so that few nodes wait at the same time.
         for (int t : targets_)
             for (int u : targets_)
-                if (adjacent_[at(t, u)]) neighbors_[t].push_back(u);
-        if (options.conditions.empty()) {
-            force_ends();
-            return;
-        }
-        const Conditions& conditions = options.conditions;
-        n_parameters_ = count_parameters(graph, conditions);
-        const auto draws = [&](int draw) {
-            return random_covariances(graph, targets_, conditions, draw_seed(seed, draw), stop);
-        };
-        rows_.emplace(n_, conditions, draws(0));
-        check_rows_ = draws(1);
-        // A condition that removes no edge determines the v-structures of the whole graph.
-        markov_ = std::ranges::any_of(conditions, [this](const Condition& c) {
-            return std::ranges::none_of(targets_, [&](int v) { return c.cuts(v); });
-        });
+                if (skeleton_.bidirected(t, u)) neighbors_[t].push_back(u);
         if (markov_) force_ends();
     }
 
@@ -127,7 +115,7 @@ class ClassSearch {
   private:
     std::size_t square() const { return static_cast<std::size_t>(n_) * n_; }
     std::size_t at(int i, int j) const { return static_cast<std::size_t>(i) * n_ + j; }
-    bool unshielded(int a, int b) const { return a != b && !adjacent_[at(a, b)]; }
+    bool unshielded(int a, int b) const { return a != b && !skeleton_.bidirected(a, b); }
     /// Is a *-> w <-* b in the given graph?
     bool collider(int a, int w, int b) const {
         return collider_end_[at(w, a)] && collider_end_[at(w, b)];
@@ -267,28 +255,13 @@ class ClassSearch {
         parents_.clear();
         for (int u : neighbors_[t])
             if (end_[at(u, t)] == tail) parents_.push_back(u);
-        if (rows_ ? !place_under_conditions(t) : !place_row(t)) return false;
+        const InclusionTest test = rows_.add_node(t, parents_, order_, skeleton_.spouses(t), stop_);
+        if (test.answer == Inclusion::singular) throw SingularDraw{};
+        if (test.answer == Inclusion::no) return false;
         state_[t] = State::placed;
         order_.push_back(t);
         waiting_.pop_back();
         path_.push_back(waiting_.empty() && open_next() ? Step::placed_opened : Step::placed);
-        return true;
-    }
-
-    bool place_under_conditions(int t) {
-        const ConditionsTest test =
-            rows_->add_node(t, parents_, order_, adjacent_.data() + at(t, 0), stop_);
-        if (test.answer == Inclusion::singular) throw SingularDraw{};
-        return test.answer == Inclusion::yes;
-    }
-
-    bool place_row(int t) {
-        if (!field::solve_row(R_.data(), n_, t, parents_, M_, a_, stop_)) throw SingularDraw{};
-        for (int u : order_) {
-            if (adjacent_[at(u, t)]) continue;
-            if (field::error_covariance(R_.data() + at(u, 0), t, parents_, a_) != 0) return false;
-        }
-        field::combine(Sigma_.data(), n_, parents_, a_.data(), t, R_.data() + at(t, 0));
         return true;
     }
 
@@ -301,14 +274,12 @@ class ClassSearch {
                                                  : Edge::bidirected;
         }
         const Graph H = graph_of_kinds(n_, edges_, kinds_.data());
-        const Inclusion answer =
-            rows_ ? produces(H, order_, options_.conditions, check_rows_, stop_).answer
-                  : produces(H, order_, check_.data(), stop_).answer;
+        const Inclusion answer = produces(H, order_, check_rows_, stop_).answer;
         if (answer == Inclusion::singular) throw SingularDraw{};
         if (answer == Inclusion::no) return;
         // With interventions graphs of one skeleton may differ in dimension.
-        if (rows_ && count_parameters(H, options_.conditions) != n_parameters_) return;
-        if (found_.n_members == options_.limit) throw Stopped{};  // there are more
+        if (conditions_.size() > 1 && count_parameters(H, conditions_) != n_parameters_) return;
+        if (found_.n_members == limit_) throw Stopped{};  // there are more
         found_.kinds.insert(found_.kinds.end(), kinds_.begin(), kinds_.end());
         ++found_.n_members;
         stop_.count_result();
@@ -317,14 +288,17 @@ class ClassSearch {
     int n_;
     std::vector<std::pair<int, int>> edges_;
     std::vector<int> targets_;
-    const ClassOptions& options_;
+    std::uint64_t limit_;
+    Conditions conditions_;
     const Stop& stop_;
-    std::vector<Element> Sigma_, check_;
-    std::vector<std::uint8_t> adjacent_;
-    std::vector<std::uint8_t>
-        collider_end_;               // at(w, a): head at w on the edge w, a of the given graph
-    std::vector<End> forced_, end_;  // at(w, a): end at w of the edge between w and a
-    std::vector<Element> R_;         // row v: cov(eps_v, X)
+    Covariances Sigma_, check_;
+    ConditionRows rows_, check_rows_;
+    std::uint64_t n_parameters_;
+    bool markov_;  // members have the v-structures of the given graph
+    Graph skeleton_;
+    // At (w, a): whether the edge between w and a has a head at w in the given graph; the end at w.
+    std::vector<std::uint8_t> collider_end_;
+    std::vector<End> forced_, end_;
     std::vector<State> state_;
     std::vector<int> order_, parents_;
     // Nodes opened and not placed, each the child of the next, with the first undecided neighbor.
@@ -332,12 +306,6 @@ class ClassSearch {
     std::vector<Step> path_;
     std::vector<std::vector<int>> neighbors_;
     EdgeKinds kinds_;
-    std::vector<Element> M_, a_;
-    // With conditions, instead of Sigma_, check_ and R_.
-    std::optional<ConditionRows> rows_;
-    Covariances check_rows_;
-    std::uint64_t n_parameters_ = 0;
-    bool markov_ = true;  // members have the v-structures of the given graph
     ClassMembers found_;
 };
 
@@ -362,7 +330,8 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, 
     std::vector<EdgeKinds> members{own};
     std::unordered_set<EdgeKinds, EdgeKindsHash> seen{own};
     ClassMembers found;
-    const auto try_candidate = [&](const EdgeKinds& candidate, const InclusionOracle& oracle) {
+    InclusionOracle oracle(graph, {}, options.seed);
+    const auto try_candidate = [&](const EdgeKinds& candidate) {
         stop.check();
         if (!seen.insert(candidate).second) return;
         ++found.n_visited;
@@ -374,14 +343,13 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, 
         stop.count_result();
     };
     try {
-        const InclusionOracle oracle(graph, options.seed, stop);
         for (std::size_t next = 0; next < members.size(); ++next) {
             EdgeKinds candidate = members[next];
             for (Edge& edge : candidate) {
                 const Edge before = edge;
                 for (const Edge kind : edge_kinds) {
                     edge = kind;
-                    try_candidate(candidate, oracle);
+                    try_candidate(candidate);
                 }
                 edge = before;
             }
@@ -424,10 +392,8 @@ std::vector<ClassFactor> class_factors(const Graph& graph, ClassMethod method,
                                        const ClassOptions& options, const Stop& stop) {
     const auto edges = skeleton_edges(graph);
     // A component is a district of the graph whose skeleton is made bidirected.
-    Graph skeleton(graph.d());
-    for (const auto& [i, j] : edges) skeleton.add_bidirected(i, j);
     std::vector<ClassFactor> factors;
-    for (const std::vector<int>& nodes : districts(skeleton)) {
+    for (const std::vector<int>& nodes : districts(skeleton_of(graph))) {
         if (nodes.size() == 1) continue;
         std::vector<int> local(graph.d(), -1);
         for (std::size_t i = 0; i < nodes.size(); ++i) local[nodes[i]] = static_cast<int>(i);

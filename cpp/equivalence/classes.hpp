@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "equivalence/interventions.hpp"
+#include "equivalence/decision.hpp"
 #include "graph/edge.hpp"
 #include "graph/graph.hpp"
 #include "stop.hpp"

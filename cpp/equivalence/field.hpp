@@ -6,11 +6,8 @@
 // Mersenne prime, so that a 122-bit product is reduced by one shift and one addition.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "equivalence/wide.hpp"
 #include "rng.hpp"
@@ -123,52 +120,6 @@ inline bool null_vector(Element* M, int k, Element* x, const Stop& stop) {
         for (int j = i + 1; j <= k; ++j) x[j] = multiply(x[j], row[i]);
     }
     return true;
-}
-
-/// Solves for the error of v: the combination of v and its parents that is uncorrelated with the
-/// errors of the parents. `R` is d x d; its row p, known for the parents, is cov(eps_p, X). `a` becomes
-/// the coefficients of the parents and of v, up to a common factor. `M` is scratch. Returns false when
-/// the system is singular.
-inline bool solve_row(const Element* R, int d, int v, const std::vector<int>& parents,
-                      std::vector<Element>& M, std::vector<Element>& a, const Stop& stop) {
-    const int k = static_cast<int>(parents.size());
-    const auto size = static_cast<std::size_t>(k) * (k + 1);
-    if (M.size() < size) M.resize(size);
-    if (a.size() <= static_cast<std::size_t>(k)) a.resize(k + 1);
-    for (int i = 0; i < k; ++i) {
-        const Element* row = R + static_cast<std::size_t>(parents[i]) * d;
-        for (int j = 0; j < k; ++j) M[i * (k + 1) + j] = row[parents[j]];
-        M[i * (k + 1) + k] = row[v];
-    }
-    return null_vector(M.data(), k, a.data(), stop);
-}
-
-/// The covariance, up to a factor, of the errors of u and v, `a` being that of `solve_row` for v
-/// and `row` the row of u in R.
-inline Element error_covariance(const Element* row, int v, const std::vector<int>& parents,
-                                const std::vector<Element>& a) {
-    Sum sum;
-    for (std::size_t i = 0; i < parents.size(); ++i) sum.add(a[i], row[parents[i]]);
-    sum.add(a[parents.size()], row[v]);
-    return sum.value();
-}
-
-/// Writes the combination of rows of Sigma (d x d) with coefficients `a`: the rows of `others`, then
-/// row v. Without others the coefficient of v is one.
-inline void combine(const Element* Sigma, int d, const std::vector<int>& others, const Element* a,
-                    int v, Element* row) {
-    const auto row_of = [&](int u) { return Sigma + static_cast<std::size_t>(u) * d; };
-    if (others.empty()) {
-        std::copy_n(row_of(v), d, row);
-        return;
-    }
-    const Element* own = row_of(v);
-    for (int w = 0; w < d; ++w) {
-        Sum sum;
-        for (std::size_t i = 0; i < others.size(); ++i) sum.add(a[i], row_of(others[i])[w]);
-        sum.add(a[others.size()], own[w]);
-        row[w] = sum.value();
-    }
 }
 
 }  // namespace bowfree::field

@@ -23,12 +23,14 @@ struct MemberParameters {
 
     MemberParameters(const Graph& member, const std::vector<Element>& Sigma, const Stop& stop)
         : order(topological_order(member)), parents(member.d()), b(member.d()) {
-        RowSolver solver(member.d(), Sigma);
+        RowSolver solver(member.d(), Sigma.data(), true);
         for (std::size_t step = 0; step < order.size(); ++step) {
             const int v = order[step];
             list_nodes(member.parents(v), member.words(), parents[v]);
             if (!solver.solve(v, parents[v], stop)) throw SingularDraw{};
-            b[v] = solver.b();
+            solver.keep();
+            for (std::size_t i = 0; i < parents[v].size(); ++i)
+                b[v].push_back(field::negate(solver.entry(i)));
             errors.push_back({{v, v}, solver.error(v)});
             for (std::size_t before = 0; before < step; ++before)
                 if (member.bidirected(order[before], v))
@@ -71,7 +73,8 @@ class Fingerprints {
   public:
     Fingerprints(const Graph& graph, std::uint64_t seed, const Stop& stop)
         : d_(graph.d()),
-          Sigma_(random_covariance(graph, topological_order(graph), seed, stop)),
+          Sigma_(random_covariances(graph, topological_order(graph), one_or_more({}, d_), seed,
+                                    stop)[0]),
           draw_(~seed) {
         more_vectors(1);
     }
@@ -209,31 +212,16 @@ Prints fingerprints(const std::vector<Graph>& members, const std::vector<Conditi
 std::vector<int> split_by_tests(const std::vector<const Graph*>& members,
                                 const Conditions& conditions, std::uint64_t seed,
                                 const Stop& stop) {
-    struct First {
-        std::uint64_t dimension;
-        Covariances Sigma[2];
-    };
-    std::vector<First> firsts;
+    std::vector<InclusionOracle> firsts;
     std::vector<int> classes;
     for (const Graph* member : members) {
         stop.check();
         const std::vector<int> order = topological_order(*member);
-        const std::uint64_t dimension = count_parameters(*member, conditions);
-        const auto same = [&](const First& first) {
-            if (first.dimension != dimension) return false;
-            return std::ranges::all_of(first.Sigma, [&](const Covariances& Sigma) {
-                const Inclusion answer = produces(*member, order, conditions, Sigma, stop).answer;
-                if (answer == Inclusion::singular) throw SingularDraw{};
-                return answer == Inclusion::yes;
-            });
-        };
-        const auto found = std::ranges::find_if(firsts, same);
+        const auto found = std::ranges::find_if(firsts, [&](InclusionOracle& first) {
+            return first.equal(*member, order, stop).answer == Inclusion::yes;
+        });
         classes.push_back(static_cast<int>(found - firsts.begin()));
-        if (found != firsts.end()) continue;
-        firsts.push_back({dimension, {}});
-        for (int draw = 0; draw < 2; ++draw)
-            firsts.back().Sigma[draw] =
-                random_covariances(*member, order, conditions, draw_seed(seed, draw), stop);
+        if (found == firsts.end()) firsts.emplace_back(*member, conditions, seed);
     }
     return classes;
 }
@@ -283,9 +271,8 @@ std::vector<std::int32_t> split_members(const Graph& graph,
     }
     if (members.empty()) return {};
     // Fingerprints require a condition without targets.
-    const bool has_untargeted = std::ranges::any_of(known, [](const Condition& condition) {
-        return std::ranges::all_of(condition.targets, [](Word word) { return word == 0; });
-    });
+    const bool has_untargeted = std::ranges::any_of(
+        known, [](const Condition& condition) { return !condition.has_targets(); });
     const std::size_t m = additions.size();
     for (int draw = 0; draw < max_draws; ++draw) {
         const std::uint64_t its_seed = draw_seed(seed, 2 * draw);

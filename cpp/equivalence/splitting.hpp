@@ -1,7 +1,7 @@
 // How one more condition would split a class of equivalent graphs: the value of an experiment.
 //
 // The answer does not depend on data, because equivalence under interventions is decided exactly
-// (interventions.hpp). Instead of comparing all pairs of members, each member gets a fingerprint, a
+// (decision.hpp). Instead of comparing all pairs of members, each member gets a fingerprint, a
 // number that equivalent members share, and only members with equal fingerprints are tested.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "equivalence/interventions.hpp"
+#include "equivalence/decision.hpp"
 #include "graph/edge.hpp"
 #include "stop.hpp"
 

@@ -12,7 +12,7 @@ using namespace bowfree::tests;
 namespace {
 
 bool is_inside(const Graph& G, const Graph& H) {
-    return inside(G, topological_order(G), H, topological_order(H), 1, Stop()).answer ==
+    return InclusionOracle(G, {}, 1).inside(H, topological_order(H), Stop()).answer ==
            Inclusion::yes;
 }
 
@@ -66,10 +66,12 @@ TEST(a_subgraph_is_a_submodel) {
 
 TEST(a_singular_system_is_no_answer) {
     // All variables are equal: a regression on two of them has no unique solution.
-    const std::vector<field::Element> ones(9, 1);
+    const Covariances ones{std::vector<field::Element>(9, 1)};
     const Graph complete = graph_of(3, "0->1 0->2 1->2"), collider = graph_of(3, "0->2 1->2");
+    const Conditions conditions = one_or_more({}, 3);
     const auto answer = [&](const Graph& H) {
-        return produces(H, topological_order(H), ones.data(), Stop()).answer;
+        ConditionRows rows(3, conditions, ones);
+        return produces(H, topological_order(H), rows, Stop()).answer;
     };
     CHECK(answer(complete) == Inclusion::singular);
     CHECK(answer(collider) == Inclusion::no);
@@ -92,7 +94,7 @@ TEST(decisions_are_an_equivalence_relation) {
         }
         std::vector<std::vector<bool>> rows;
         for (const Graph& graph : graphs) {
-            const InclusionOracle oracle(graph, 7, Stop());
+            InclusionOracle oracle(graph, {}, 7);
             std::vector<bool>& row = rows.emplace_back();
             for (const Graph& other : graphs)
                 row.push_back(oracle.inside(other, topological_order(other), Stop()).answer ==
@@ -133,8 +135,8 @@ TEST(conditions_split_classes) {
     const Graph G = graph_of(2, "0->1"), H = graph_of(2, "1->0");
     const Condition none{InterventionKind::perfect, {0}}, set_0{InterventionKind::perfect, {1}};
     const auto equal = [&](const Conditions& conditions) {
-        return equal_models(G, topological_order(G), H, topological_order(H), conditions, 1, Stop())
-                   .answer == Inclusion::yes;
+        return InclusionOracle(G, conditions, 1).equal(H, topological_order(H), Stop()).answer ==
+               Inclusion::yes;
     };
     CHECK(equal({none}));
     CHECK(!equal({none, set_0}));
@@ -155,6 +157,6 @@ TEST(decisions_can_be_stopped) {
     for (int v = 0; v + 1 < 100; ++v) path.add_directed(v, v + 1);
     Stop stop;
     stop.request();
-    CHECK_THROWS(InclusionOracle(path, 1, stop), Stopped);
+    CHECK_THROWS(InclusionOracle(path, {}, 1).inside(path, topological_order(path), stop), Stopped);
     CHECK(!exact_class(path, {}, stop).complete);
 }

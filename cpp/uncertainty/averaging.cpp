@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "equivalence/decision.hpp"
 #include "graph/edge.hpp"
 #include "graph/key.hpp"
 
@@ -29,76 +28,29 @@ Key necessary_key(const Graph& graph) {
     return key;
 }
 
-/// A graph that others are compared with, under one condition without targets.
-class ObservedReference {
-  public:
-    ObservedReference(const Graph& graph, const Conditions&, std::uint64_t seed, const Stop& stop)
-        : oracle_(graph, seed, stop) {}
-
-    bool equivalent(const Graph& H, const std::vector<int>& order, const Stop& stop) const {
-        // Models with the same skeleton have the same dimension, so one inclusion decides.
-        return oracle_.inside(H, order, stop).answer == Inclusion::yes;
-    }
-
-  private:
-    InclusionOracle oracle_;
-};
-
-/// The same under several conditions.
-class IntervenedReference {
-  public:
-    IntervenedReference(const Graph& graph, const Conditions& conditions, std::uint64_t seed,
-                        const Stop&)
-        : graph_(graph), order_(topological_order(graph)), conditions_(&conditions), seed_(seed) {}
-
-    bool equivalent(const Graph& H, const std::vector<int>& order, const Stop& stop) const {
-        return equal_models(graph_, order_, H, order, *conditions_, seed_, stop).answer ==
-               Inclusion::yes;
-    }
-
-  private:
-    Graph graph_;
-    std::vector<int> order_;
-    const Conditions* conditions_;
-    std::uint64_t seed_;
-};
-
-template <class Compared>
-std::vector<int> first_of_each(const std::vector<Graph>& graphs, const Conditions& conditions,
-                               Key (*necessary)(const Graph&), std::uint64_t seed,
-                               const Stop& stop) {
-    std::unordered_map<Key, std::vector<std::pair<int, Compared>>, KeyHash> known;
-    std::vector<int> first;
-    for (int g = 0; g < static_cast<int>(graphs.size()); ++g) {
-        stop.check();
-        auto& candidates = known[necessary(graphs[g])];
-        const auto order = topological_order(graphs[g]);
-        const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const auto& rep) {
-            return rep.second.equivalent(graphs[g], order, stop);
-        });
-        if (same != candidates.end()) {
-            first.push_back(same->first);
-        } else {
-            candidates.emplace_back(g, Compared(graphs[g], conditions, seed, stop));
-            first.push_back(g);
-        }
-    }
-    return first;
-}
-
 }  // namespace
 
 std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Conditions& conditions,
                                    std::uint64_t seed, const Stop& stop) {
-    if (conditions.empty())
-        return first_of_each<ObservedReference>(graphs, conditions, &necessary_key, seed, stop);
     // If every condition removes edges, v-structures may be invisible in all of them.
-    const bool whole = std::ranges::any_of(conditions, [](const Condition& condition) {
-        return condition.kind != InterventionKind::perfect ||
-               std::ranges::all_of(condition.targets, [](Word word) { return word == 0; });
-    });
-    return first_of_each<IntervenedReference>(graphs, conditions,
-                                              whole ? &necessary_key : &skeleton_key, seed, stop);
+    const bool whole =
+        std::ranges::any_of(one_or_more(conditions, 0), [](const Condition& condition) {
+            return condition.kind != InterventionKind::perfect || !condition.has_targets();
+        });
+    std::unordered_map<Key, std::vector<std::pair<int, InclusionOracle>>, KeyHash> known;
+    std::vector<int> first;
+    for (int g = 0; g < static_cast<int>(graphs.size()); ++g) {
+        stop.check();
+        auto& candidates = known[whole ? necessary_key(graphs[g]) : skeleton_key(graphs[g])];
+        const auto order = topological_order(graphs[g]);
+        const auto same = std::ranges::find_if(candidates, [&](auto& candidate) {
+            return candidate.second.equal(graphs[g], order, stop).answer == Inclusion::yes;
+        });
+        first.push_back(same == candidates.end() ? g : same->first);
+        if (first.back() == g)
+            candidates.emplace_back(g, InclusionOracle(graphs[g], conditions, seed));
+    }
+    return first;
 }
 
 namespace {

@@ -303,31 +303,23 @@ def _decide(
     equivalence: bool,
 ) -> bool:
     g, h = graph_of(graph), graph_of(other)
+    conditions = None
     if targets is not None or not isinstance(kind, str) or kind != "perfect":
         conditions = read_targets(targets, kind, g.nodes)
-        if conditions.any:
-            return decide_under(conditions, g, h, rng, equivalence=equivalence)[0]
-    return decide(g, h, rng, equivalence=equivalence)[0] == 1
+    return decide(g, h, rng, equivalence=equivalence, conditions=conditions)[0] == 1
 
 
-def decide_under(
-    conditions: Targets, g: MixedGraph, h: MixedGraph, rng: Rng, *, equivalence: bool
-) -> tuple[bool, int, int, int, int, int]:
-    """Decide under several conditions: (answer, difference, condition, other, a, b)."""
-    if equivalence:
-        g.check_bap()
-    g.check_acyclic()
+def decide(
+    g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool, conditions: Targets | None = None
+) -> tuple[int, int, int, int, int, int]:
+    """Decide equivalence or inclusion: (answer, difference, condition, other, a, b).
+
+    The core detects cycles and bows.
+    """
     h = aligned(g, h)
-    h.check_bap()
-    return _core.decide_under(
-        *g._bits(), *h._bits(), conditions.core, algebra_seed(rng), equivalence
-    )
-
-
-def decide(g: MixedGraph, h: MixedGraph, rng: Any, *, equivalence: bool) -> tuple[int, int, int]:
-    """Decide equivalence or inclusion: (answer, a, b). The core detects cycles and bows."""
-    h = aligned(g, h)
-    decision = _core.decide(len(g), *_words(g), *_words(h), algebra_seed(rng), equivalence)
+    given = conditions.core if conditions is not None and conditions.any else []
+    seed = algebra_seed(rng)
+    decision = _core.decide(len(g), *_words(g), *_words(h), given, seed, equivalence)
     if decision[0] == -1:
         g.check_bap() if equivalence else g.check_acyclic()
     if decision[0] == -2:

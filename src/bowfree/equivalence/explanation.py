@@ -10,7 +10,6 @@ from bowfree.equivalence.decision import (
     adjacency,
     aligned_baps,
     decide,
-    decide_under,
     distinguishing_subgraph,
     separation_difference,
 )
@@ -34,7 +33,7 @@ Reason = Literal[
     "dimension",
 ]
 
-# Codes of the core for the difference of two graphs (cpp/equivalence/interventions.hpp).
+# Codes of the core for the difference of two graphs (cpp/equivalence/decision.hpp).
 _COEFFICIENT, _ERROR = 2, 3
 
 
@@ -139,7 +138,7 @@ def _explain(g: MixedGraph, h: MixedGraph, rng: Rng) -> EquivalenceVerdict:
             f"in the {where} graph only"
         )
         return EquivalenceVerdict(False, "m-separation", text, (a, b, *given), 'Lemma "m-sep"')
-    answer, i, j = decide(g, h, rng, equivalence=True)
+    answer, *_, i, j = decide(g, h, rng, equivalence=True)
     exact = "exact test, van Ommen 2024"
     if answer == 1:
         text = "every constraint of the one model holds in the other"
@@ -165,8 +164,8 @@ def _explain_under(
     if g == h:
         return EquivalenceVerdict(True, "identical", "the same graph", (), "by definition")
     exact = "exact test under interventions"
-    same, difference, here, there, i, j = decide_under(conditions, g, h, rng, equivalence=True)
-    if same:
+    same, difference, here, there, i, j = decide(g, h, rng, equivalence=True, conditions=conditions)
+    if same == 1:
         text = "the same covariance matrices in every condition"
         return EquivalenceVerdict(True, "algebraic", text, (), exact)
     for e, names in enumerate(conditions.sets):

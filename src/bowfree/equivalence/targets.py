@@ -13,7 +13,7 @@ same in all of them except for the effects of the interventions, of which there 
 
 Conditions may be of different kinds, ``kind=["perfect", "perfect", "noise"]``.
 
-The algebra is in ``cpp/equivalence/interventions.hpp``. The remainder of a BAP in a condition is a
+The algebra is in ``cpp/equivalence/decision.hpp``. The remainder of a BAP in a condition is a
 BAP, so that its parameters there follow from the covariance matrix of that condition. Two graphs are
 distinguished by an error covariance that should be zero, or by two conditions that should share a
 parameter and do not. An observational condition is not required.
