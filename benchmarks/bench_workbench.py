@@ -33,7 +33,7 @@ import bowfree as bf
 from app_serving import serving
 from bowfree.app.session import Session
 
-SIZES = (7, 15, 30, 60)
+SIZES = (7, 15, 40)
 N = 1000
 
 

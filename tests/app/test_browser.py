@@ -303,6 +303,40 @@ def test_find_a_graph_and_walk_through_its_class(tab):
 
 
 @pytest.mark.usefixtures("clean")
+def test_exposure_and_outcome(tab):
+    graph = bf.parse("sun -> leaves -> fruit -> sweetness, sun -> fruit, pot -> roots")
+    with serving(session_of(graph)) as server:
+        tab.visit(server, width=1280, height=800)
+        tab.press_button("? ask")
+        tab.click(*tab.place("leaves"))
+        tab.click(*tab.place("sweetness"))
+        tab.until(tab.one(".edge.causal"))
+        kinds = {
+            kind: tab.evaluate(f"{tab.each(f'.edge.{kind}')}.map(e => e.ariaLabel.split(',')[0])")
+            for kind in ("causal", "biasing", "aside")
+        }
+        assert kinds == {
+            "causal": ["leaves → fruit", "fruit → sweetness"],
+            "biasing": ["sun → leaves", "sun → fruit"],
+            "aside": ["pot → roots"],
+        }
+        for role, name in {"exposure": "leaves", "outcome": "sweetness"}.items():
+            assert tab.evaluate(f"{tab.one(f'.box.{role} text')}.textContent") == name
+        page = tab.text(".page")
+        assert "Adjust for\nsun" in page
+        effect = server.session.fit.total_effects().effect(of="leaves", on="sweetness")
+        assert f"{effect.estimate:.3g}".replace("-", "−") in page
+        # A click on the strip shows an equivalent graph with this effect.
+        strip = server.session.current.analyses["effect"]["strip"]
+        assert tab.count(".strip .bar") == len({round(x, 2) for x in strip})
+        tab.click_on(f"{tab.each('.strip .bar')}.at(-1)")
+        tab.until(f"{tab.one('.page')}.innerText.includes('the effect is')")
+        tab.open_panel("fit")
+        assert tab.count(".edge.causal, .box.exposure") == 0
+        assert sorted(tab.edges()) == sorted(f"{a} → {b}" for a, b in graph.directed)
+
+
+@pytest.mark.usefixtures("clean")
 def test_pictures_and_implications(tab, tmp_path):
     with serving(session_of(TRUTH)) as server:
         tab.visit(server)
@@ -387,7 +421,7 @@ def test_no_edge_is_behind_a_box_and_text_can_be_read(tab, d):
 def test_all_controls_have_accessible_names(tab):
     with serving(session_of(TRUTH)) as server:
         tab.visit(server)
-        for panel in ("fit", "next", "class", "test", "search", "compare", "files"):
+        for panel in ("fit", "next", "class", "effect", "test", "search", "compare", "files"):
             tab.open_panel(panel)
             nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
             roles = {"button", "radio", "checkbox", "combobox", "spinbutton", "tab", "textbox"}
@@ -505,7 +539,7 @@ def test_names_are_not_markup(tab):
     graph = bf.MixedGraph(names, list(pairwise(names)))
     with serving(Session(data, graph=graph, origin=Origin(name=names[0]))) as server:
         tab.visit(server)
-        for panel in ("next", "class", "test", "search", "compare", "files", "fit"):
+        for panel in ("next", "class", "effect", "test", "search", "compare", "files", "fit"):
             tab.open_panel(panel)
         assert tab.text("h1") == names[0]
         assert tab.evaluate("document.images.length") == 0

@@ -194,8 +194,41 @@ def test_changes_class_and_effect_follow_an_edit():
     members = bf.equivalence_class(graph)
     assert found["class"]["size"] == members.size
     assert found["class"]["permitted"] == members.permitted_by(known).size
-    bounds = bf.effect_bounds(members.permitted_by(known), DATA).effect(of="sun", on="fruit")
+    permitted = members.permitted_by(known)
+    bounds = bf.effect_bounds(permitted, DATA).effect(of="sun", on="fruit")
     assert (found["effect"]["lower"], found["effect"]["upper"]) == (bounds.lower, bounds.upper)
+    fits = [bf.fit(member, DATA).total_effects() for member in permitted]
+    effects = [fit.effect(of="sun", on="fruit").estimate for fit in fits]
+    assert found["effect"]["strip"] == pytest.approx(effects, abs=1e-9)
+
+
+def test_paths_and_adjustment_sets_of_an_effect():
+    graph = "sun -> leaves -> fruit -> sweetness, water -> leaves, water -> fruit, roots <-> fruit"
+    with opened(f"{graph}, pot -> roots -> leaves") as session:
+        ask(session, "effect", of=LEAVES, on=SWEETNESS)
+        assert session.wait()
+        found, graph = session.current.analyses["effect"], session.drawing.graph
+        members = bf.equivalence_class(graph)
+    marked = {kind: {graph.edges[k] for k in found[kind]} for kind in ("causal", "biasing")}
+    slow = {"causal": set(), "biasing": set()}
+    for path in graph.paths("leaves", "sweetness"):
+        if not path.colliders:  # open
+            pairs = [{a, b} for a, _, b in path.edges]
+            edges = {edge for edge in graph.edges if {edge[0], edge[2]} in pairs}
+            slow["causal" if path.is_directed else "biasing"] |= edges
+    # A causal edge after a biasing path is on both; it is marked as causal.
+    assert marked["causal"] == slow["causal"]
+    assert marked["biasing"] | marked["causal"] == slow["biasing"] | slow["causal"]
+    sets = bf.effects.adjustment_sets(graph, of="leaves", on="sweetness")
+    assert [[NAMES[v] for v in row["names"]] for row in found["adjustment"]] == [
+        list(row.adjust_for) for row in sets.rows
+    ]
+    valid = bf.effects.adjustment_sets(members, of="leaves", on="sweetness").minimal
+    for row, flags in zip(sets.rows, found["adjustment"], strict=True):
+        assert flags["everywhere"] == any(set(x) <= set(row.adjust_for) for x in valid)
+    named = [[NAMES[z], [NAMES[v] for v in given]] for z, given in found["instruments"]]
+    rows = bf.effects.instruments(graph, of="leaves", on="sweetness").rows
+    assert named == [[row.instrument, list(row.given)] for row in rows]
 
 
 def test_outdated_analyses_are_not_sent(session, monkeypatch):

@@ -241,17 +241,11 @@ class CurrentGraph:
             return result_warnings(fit, fit.estimates(), found[1].summary(), checks=checks)
 
     def member(self, number: int) -> View:
-        """Return one of the equivalent graphs that were found, and the selected effect in it."""
+        """Return one of the equivalent graphs that were found."""
         found = self._members
         if found is None or found[0] != self._version.number:
             raise BowfreeError("the equivalent graphs are not known yet: wait a moment")
-        graph = found[1][number]
-        effect = None
-        if self.effect is not None:
-            of, on = self.effect
-            total = fit_quietly(graph, self._moments).total_effects().effect(of=of, on=on)
-            effect = total.estimate
-        return {"graph": graph_view(graph), "effect": effect}
+        return {"graph": graph_view(found[1][number])}
 
     def use_member(self, number: int) -> View:
         """Show one of the equivalent graphs."""
@@ -268,7 +262,7 @@ class CurrentGraph:
 
         def find() -> View:
             bounds = quick_bounds(members, self._moments, _MAX_FITTED)
-            return effect_view(fit, bounds, *effect)
+            return effect_view(fit, members, bounds, *effect)
 
         self._send("effect", version, find)
 

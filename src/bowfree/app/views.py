@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from bowfree.data.moments import Moments
-from bowfree.effects.bounds import EffectBounds
+from bowfree.effects.adjustment import Question, adjustment_sets, instruments
+from bowfree.effects.bounds import EffectBounds, member_effects
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.comparison import Comparison
 from bowfree.graph.mixed_graph import MixedGraph
@@ -30,6 +32,7 @@ View = dict[str, Any]
 
 MAX_CHANGES = 10
 MAX_MEMBERS = 300  # equivalent graphs that can be shown one after the other
+MAX_PATHS = 1000  # biasing paths that are looked for
 _LARGEST_INTEGER = 2**53  # that JavaScript represents exactly
 _MIN_SHARE = 0.02  # less frequent edges are not listed
 
@@ -108,11 +111,48 @@ def _count(number: int) -> int | str:
     return number if number < _LARGEST_INTEGER else f"{number:.2e}"
 
 
-def effect_view(fit: Fit, bounds: EffectBounds, of: str, on: str) -> View:
-    """Return a total effect in the current graph, and its bounds over the class."""
+def effect_view(
+    fit: Fit, members: EquivalenceClass, bounds: EffectBounds, of: str, on: str
+) -> View:
+    """Return a total effect in the current graph and in the class, its paths, and how to estimate it.
+
+    Edges on causal and on biasing paths are given by index. Adjustment sets are those of the
+    current graph; `everywhere` says whether they are valid in the members that can be shown.
+    """
     own, over = fit.total_effects().effect(of=of, on=on), bounds.effect(of=of, on=on)
+    graph, question = fit.graph, Question(fit.graph, of, on)
+    below, above = {of, *graph.descendants(of)}, {on, *graph.ancestors(on)}
+    treks = list(islice(question.backdoor.treks(of, on, simple=True), MAX_PATHS + 1))
+    biasing = {frozenset((a, b)) for trek in treks for a, _, b in trek.edges}
+    shown = list(islice(members, MAX_MEMBERS))
+    questions = [Question(member, of, on) for member in shown]
+    index = {name: k for k, name in enumerate(graph.nodes)}
+    edges = list(enumerate(graph.edges))
+
+    def is_valid(names: tuple[str, ...]) -> bool:
+        mask = graph._mask(names)
+        return all(not mask & ~each.allowed and each.adjusts(names) for each in questions)
+
+    sets = adjustment_sets(graph, of=of, on=on, limit=MAX_CHANGES)
+    found = instruments(graph, of=of, on=on, limit=MAX_CHANGES)
     view: View = to_plain(
         {
+            "causal": [k for k, (a, m, b) in edges if m == "->" and a in below and b in above],
+            "biasing": [k for k, (a, _, b) in edges if frozenset((a, b)) in biasing],
+            "all_paths": len(treks) <= MAX_PATHS,
+            "adjustment": [
+                {
+                    "names": [index[name] for name in row.adjust_for],
+                    "optimal": row.optimal,
+                    "everywhere": is_valid(row.adjust_for),
+                }
+                for row in sets.rows
+            ],
+            "instruments": [
+                [index[row.instrument], [index[name] for name in row.given]]
+                for row in found.rows[:MAX_CHANGES]
+            ],
+            "strip": list(member_effects(shown, fit.moments, of=of, on=on)),
             "estimate": own.estimate,
             "low": own.lower,
             "high": own.upper,

@@ -382,6 +382,20 @@ def quick_bounds(members: EquivalenceClass, moments: Moments, limit: int) -> Eff
     return class_bounds(counter, members, limit, Budget(), MAX_WORK)
 
 
+def member_effects(
+    graphs: Iterable[MixedGraph], moments: Moments, *, of: str, on: str
+) -> Iterator[float]:
+    """Yield the total effect of one variable on another in each graph."""
+    counter = None
+    for graph in graphs:
+        if counter is None:
+            counter = effect_counter(_regular_moments(moments, graph), "corrected", ZERO)
+        counter.reset()
+        parents, spouses = graph._bits()
+        counter.add_graphs(parents[None], spouses[None], None)
+        yield float(counter.tally()["sum"][graph._node(on), graph._node(of)])
+
+
 def class_bounds(
     counter: _core.EffectCounter,
     members: EquivalenceClass,

@@ -51,7 +51,8 @@ class Canvas extends GraphView {
       start: [event.clientX, event.clientY],
       moved: false,
       moving: this.mode === "move" || event.altKey,
-      mark: event.shiftKey ? (this.mode === "->" ? "<->" : "->") : this.mode,
+      mark:
+        event.shiftKey && this.mode !== "ask" ? (this.mode === "->" ? "<->" : "->") : this.mode,
       grip: [this.centers[v][0] - point[0], this.centers[v][1] - point[1]],
     };
     this.svg.setPointerCapture(event.pointerId);
@@ -88,6 +89,7 @@ class Canvas extends GraphView {
     if (!dragged.moved) {
       this.boxes[v].focus();
       if (this.from !== null && this.from !== v) this.endEdge(v, dragged.mark);
+      else if (this.mode === "ask") this.setFrom(v);
       else this.actions.nodeMenu(v, this.toScreen(this.centers[v]));
     } else if (dragged.moving) {
       this.actions.move(v, ...this.centers[v]);
@@ -154,7 +156,7 @@ class Canvas extends GraphView {
     if (v !== null) this.describeBox(v);
     this.actions.say(
       v === null
-        ? "No edge was started."
+        ? ""
         : `From ${this.names[v]}: click another variable, or go to it with the arrow keys and press Enter, or b for ↔.`,
     );
   }

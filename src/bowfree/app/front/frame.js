@@ -5,6 +5,7 @@ const MODES = [
   ["<->", "↔ hidden cause", "Draw hidden common causes: drag from one variable to another"],
   ["--", "⊘ forbid", "Forbid edges: drag from one variable to another"],
   ["move", "✥ move", "Move variables"],
+  ["ask", "? ask", "Ask for an effect: click on exposure and outcome, or drag from one to the other"],
 ];
 const KEYS = [
   ["arrow keys", "go to the next variable or edge"],
@@ -13,7 +14,7 @@ const KEYS = [
   ["Shift + arrows", "move a variable"],
   ["Space", "menu of a variable or an edge"],
   ["t, c, l, f, Delete", "reverse, change the kind of, lock, forbid, delete an edge"],
-  ["1, 2, 3, 4", "effect, hidden cause, forbid, move"],
+  ["1, …, 5", "effect, hidden cause, forbid, move, ask"],
   ["Ctrl+Z, Ctrl+Y", "undo, redo"],
   ["Escape", "close a menu, or cancel an edge"],
 ];

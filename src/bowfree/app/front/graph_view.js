@@ -86,6 +86,10 @@ class GraphView {
     const tier = this.knowledge.tiers.findIndex((names) => names.includes(v));
     if (tier >= 0) notes.push(`tier ${tier + 1}`);
     if (this.knowledge.unconfounded.includes(v)) notes.push("unconfounded");
+    const role = (this.details.question || []).indexOf(v);
+    if (role >= 0) notes.push(["exposure", "outcome"][role]);
+    this.boxes[v].classList.toggle("exposure", role === 0);
+    this.boxes[v].classList.toggle("outcome", role === 1);
     notes.push(...this.notesOf(v));
     this.boxes[v].setAttribute("aria-label", `${this.names[v]}: ${notes.join(", ")}`);
     this.boxes[v].classList.toggle("unconfounded", this.knowledge.unconfounded.includes(v));
@@ -199,13 +203,22 @@ class GraphView {
     const locked = this.isLocked(this.edges[k]),
       differs = this.details.differs ? this.details.differs[k] : null;
     const kind = this.edges[k][1] === "->" ? "directed" : "bidirected",
+      path = this.pathKind(k),
       text = this.describeEdge(k, locked, differs);
     part.setAttribute(
       "class",
-      `edge ${kind}${differs ? ` ${differs}` : ""}${locked ? " locked" : ""}`,
+      `edge ${kind} ${differs || ""} ${path} ${locked ? "locked" : ""}`,
     );
     part.setAttribute("aria-label", text);
     part.querySelector("title").textContent = text;
+  }
+
+  // Whether an edge is on a causal or a biasing path of the selected effect, or aside.
+  pathKind(k) {
+    const { paths } = this.details;
+    if (!paths || !paths.causal) return "";
+    if (paths.causal.includes(k)) return "causal";
+    return paths.biasing.includes(k) ? "biasing" : "aside";
   }
 
   describeEdge(k, locked, differs) {
@@ -224,6 +237,8 @@ class GraphView {
       notes.push(this.details.ends[k].includes("circle")
           ? "differs between equivalent graphs"
           : "same in all equivalent graphs");
+    if (["causal", "biasing"].includes(this.pathKind(k)))
+      notes.push(`on a ${this.pathKind(k)} path`);
     if (locked) notes.push("locked");
     if (differs)
       notes.push(differs === "only" ? "only in this graph" : "different in the other graph");

@@ -96,7 +96,7 @@ class Menus {
   // Show the bounds of an effect, or let the user choose its other end.
   selectEffect(of, on) {
     const { bench } = this;
-    bench.setPanel("class");
+    bench.setPanel("effect");
     if (of === null || on === null) {
       bench.field(of === null ? "effect-on" : "effect-of").value = String(of === null ? on : of);
       bench.field(of === null ? "effect-of" : "effect-on").focus();

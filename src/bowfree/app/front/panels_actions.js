@@ -371,6 +371,7 @@ const PANELS = [
   ["fit", "Fit", fitPanel],
   ["next", "Next", nextPanel],
   ["class", "Class", classPanel],
+  ["effect", "Effect", effectPanel],
   ["test", "Test", testPanel],
   ["search", "Search", searchPanel],
   ["compare", "Compare", comparePanel],

@@ -254,62 +254,6 @@ function classPanel(bench) {
       );
     }
   }
-  const names = [["", "choose"], ...bench.names.map((name, v) => [v, name])];
-  const [of, on] = bench.state.effect || ["", ""];
-  const choose = () => {
-    const [x, y] = [bench.field("effect-of").value, bench.field("effect-on").value];
-    if (x !== "" && y !== "") bench.ask({ do: "effect", of: Number(x), on: Number(y) });
-  };
-  parts.push(
-    make("h2", {}, "Effect of one variable on another"),
-    make(
-      "div",
-      { class: "pairing" },
-      row("of", select(names, of, choose, { "data-field": "effect-of" })),
-      row("on", select(names, on, choose, { "data-field": "effect-on" })),
-    ),
-  );
-  const effect = bench.analyses.effect;
-  if (bench.state.effect && !effect) parts.push(make("p", { class: "hint" }, "Computing …"));
-  if (effect && bench.state.effect) {
-    parts.push(
-      effect.problem
-        ? make("p", { class: "problem" }, effect.problem)
-        : make(
-            "dl",
-            { class: "facts" },
-            make(
-              "div",
-              {},
-              make("dt", {}, "in the current graph"),
-              make(
-                "dd",
-                {},
-                significant(effect.estimate),
-                missing(effect.low)
-                  ? ""
-                  : ` (${significant(effect.low)} to ${significant(effect.high)})`,
-              ),
-            ),
-            make(
-              "div",
-              {},
-              make("dt", {}, `over ${counted(effect.members, "equivalent graph")}`),
-              make("dd", {}, `${significant(effect.lower)} to ${significant(effect.upper)}`),
-            ),
-            make(
-              "div",
-              {},
-              make("dt", {}, "non-zero in"),
-              make("dd", {}, `${percent(effect.nonzero)} of them`),
-            ),
-          ),
-    );
-    if (!effect.problem && !effect.complete)
-      parts.push(
-        make("p", { class: "hint" }, "Not all equivalent graphs were used: the bounds may be wider."),
-      );
-  }
   return parts;
 }
 
@@ -335,7 +279,10 @@ function memberParts(bench, found) {
     ),
   ];
   if (member) {
-    const effect = missing(member.effect) ? "" : `; the effect is ${significant(member.effect)}`;
+    const strip = bench.panel === "effect" ? bench.analyses.effect.strip : [];
+    const effect = missing(strip[member.number])
+      ? ""
+      : `; the effect is ${significant(strip[member.number])}`;
     parts.push(
       make(
         "p",
@@ -350,7 +297,7 @@ function memberParts(bench, found) {
         }),
         button("Back to the current graph", () => {
           bench.hideMember();
-          bench.renderPanel(["class"]);
+          bench.renderPanel(["class", "effect"]);
         }),
       ),
     );

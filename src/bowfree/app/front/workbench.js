@@ -96,8 +96,10 @@ class Workbench {
     const { menus } = this;
     return {
       say: (text) => this.say(text),
-      draw: (a, mark, b) =>
-        this.ask(mark === "--" ? { do: "forbid", a, mark, b } : { do: "draw", a, mark, b }, [a, b]),
+      draw: (a, mark, b) => {
+        if (mark === "ask") menus.selectEffect(a, b);
+        else this.ask({ do: mark === "--" ? "forbid" : "draw", a, mark, b }, [a, b]);
+      },
       move: (v, x, y) => this.moveVariable(v, x, y),
       edgeMenu: (k, point) => menus.edgeMenu(k, point),
       nodeMenu: (v, point) => menus.nodeMenu(v, point),
@@ -151,12 +153,15 @@ class Workbench {
       this.renderPanel(["compare"]);
     } else if (message.version === this.version) {
       this.analyses[kind] = message;
-      if (kind !== "effect") {
-        this.drawGraph();
-        this.renderSummary();
-      }
-      const panel = { changes: "next", class: "class", effect: "class", warnings: "fit" }[kind];
-      this.renderPanel([panel]);
+      this.drawGraph();
+      this.renderSummary();
+      const panels = {
+        changes: ["next"],
+        class: ["class", "effect"],
+        effect: ["effect"],
+        warnings: ["fit"],
+      };
+      this.renderPanel(panels[kind]);
     }
   }
 
@@ -274,6 +279,7 @@ class Workbench {
         knowledge,
         differs: this.comparison.markDifferences(this.member.graph, graph),
         curves: this.memberCurves(),
+        question: this.panel === "effect" && this.state.effect,
       });
       return;
     }
@@ -285,6 +291,8 @@ class Workbench {
       differs: this.comparison.markDifferences(graph, this.comparison.graph),
       curves: { ...(changes && changes.curves), ...curves },
       suggestions: this.suggestions(),
+      question: this.panel === "effect" && this.state.effect,
+      paths: this.panel === "effect" && this.analyses.effect,
     });
     this.canvas.svg.setAttribute(
       "aria-label",
@@ -315,7 +323,7 @@ class Workbench {
     if (answer.error) return;
     this.member = { number, ...answer.member };
     this.drawGraph();
-    this.renderPanel(["class"]);
+    this.renderPanel(["class", "effect"]);
   }
 
   hideMember() {
@@ -463,7 +471,7 @@ class Workbench {
     } else if (command && !typing && event.key.toLowerCase() === "z")
       this.ask({ do: event.shiftKey ? "redo" : "undo" });
     else if (command && !typing && event.key.toLowerCase() === "y") this.ask({ do: "redo" });
-    else if (!command && !typing && !event.altKey && "1234".includes(event.key))
+    else if (!command && !typing && !event.altKey && "12345".includes(event.key))
       this.setMode(MODES[Number(event.key) - 1][0]);
     else return;
     event.preventDefault();
@@ -480,7 +488,10 @@ class Workbench {
 
   setPanel(id) {
     this.panel = id;
-    if (id !== "class") this.hideMember();
+    if (this.state) {
+      this.member = null;
+      this.drawGraph();
+    }
     for (const tab of this.tabs.children) {
       const chosen = tab.dataset.panel === id;
       tab.setAttribute("aria-selected", String(chosen));
