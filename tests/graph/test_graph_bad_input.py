@@ -49,7 +49,7 @@ CASES = {
     ),
     "singular Omega": (
         lambda: bf.LinearSEM(G, B, changed(OMEGA, 0, 0, 0.0)),
-        "Omega is not positive definite: the error variance of 'x' is 0",
+        "Omega is not positive definite: the variance of x is 0",
     ),
     "shape of B": (lambda: bf.LinearSEM(G, B[:2], OMEGA), "B has shape (2, 3)"),
     "NaN in B": (lambda: bf.LinearSEM(G, changed(B, 1, 0, np.nan), OMEGA), "B[y, x] is nan"),

@@ -98,7 +98,8 @@ class LinearSEM(GraphDisplay, Frozen):
         check_support(B, "B", directed, graph, "->")
         Omega = symmetric(square_matrix(self.Omega, "Omega", graph), graph)
         check_support(Omega, "Omega", bidirected, graph, "<->")
-        check_positive_definite(Omega, graph)
+        remedy = "raise the error variances (the diagonal) or lower the error covariances"
+        to_correlations(Omega, "Omega", graph, remedy)
         vars(self).update(graph=graph, B=B, Omega=Omega)
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(self.covariance()).all():
@@ -139,18 +140,14 @@ class LinearSEM(GraphDisplay, Frozen):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LinearSEM):
             return NotImplemented
-        return (
-            self.graph == other.graph
-            and np.array_equal(self.B, other.B)
-            and np.array_equal(self.Omega, other.Omega)
-        )
+        same = np.array_equal(self.B, other.B) and np.array_equal(self.Omega, other.Omega)
+        return same and self.graph == other.graph
 
     def __hash__(self) -> int:
         return hash((self.graph, self.B.tobytes(), self.Omega.tobytes()))
 
     def _headline(self) -> str:
-        nodes, edges = count(len(self.graph), "variable"), count(self.graph.n_edges, "edge")
-        return f"{nodes}, {edges}"
+        return f"{count(len(self.graph), 'variable')}, {count(self.graph.n_edges, 'edge')}"
 
     def _sections(self) -> Iterator[Table]:
         lines = [(line,) for line in self._equations()]
@@ -232,12 +229,7 @@ class LinearSEM(GraphDisplay, Frozen):
         product = 1.0
         for a, mark, b in path.edges:
             i, j = self.graph._node(a), self.graph._node(b)
-            if mark == "->":
-                product *= self.B[j, i]
-            elif mark == "<-":
-                product *= self.B[i, j]
-            else:
-                product *= self.Omega[i, j]
+            product *= {"->": self.B[j, i], "<-": self.B[i, j]}.get(mark, self.Omega[i, j])
         return float(product)
 
     def wright_covariance(self) -> Floats:
@@ -245,14 +237,8 @@ class LinearSEM(GraphDisplay, Frozen):
 
         A variance is ``Omega[i, i]`` plus the sum over all treks from i to itself; a covariance is
         the sum over the *simple* treks from i to j, where treks with a head are multiplied by the
-        variance of the head. In a standardized model these variances are 1, and the sum over simple
-        treks is the correlation: Wright's theorem as it is usually quoted.
-
-        Returns
-        -------
-        array (d, d)
-            Equal to :meth:`covariance` up to rounding. The number of treks is exponential in the
-            number of edges, so use it for small graphs.
+        variance of the head (1 in a standardized model). The result is equal to :meth:`covariance`
+        up to rounding. The number of treks is exponential in the number of edges.
 
         References
         ----------
@@ -334,8 +320,7 @@ def square_matrix(value: Any, name: str, graph: MixedGraph) -> Floats:
             if labels != graph.nodes and (kind == "columns" or labels != tuple(range(len(graph)))):
                 raise DataError(
                     f"{name} has {kind} {short_repr(list(labels))} but the nodes are "
-                    f"{short_repr(list(graph.nodes))}; "
-                    "reorder rows and columns"
+                    f"{short_repr(list(graph.nodes))}; reorder rows and columns"
                 )
     try:
         matrix = real_array(value)
@@ -368,11 +353,9 @@ def supports(graph: MixedGraph) -> tuple[Bools, Bools]:
     """Return boolean matrices of the entries of B and Omega that may differ from zero."""
     d = len(graph)
     directed, bidirected = np.zeros((d, d), dtype=bool), np.eye(d, dtype=bool)
-    for a, b in graph.directed:
-        directed[graph._node(b), graph._node(a)] = True
-    for a, b in graph.bidirected:
-        i, j = graph._node(a), graph._node(b)
-        bidirected[i, j] = bidirected[j, i] = True
+    for i in range(d):
+        directed[i, list(members(graph._parents[i]))] = True
+        bidirected[i, list(members(graph._spouses[i]))] = True
     return directed, bidirected
 
 
@@ -403,27 +386,26 @@ def symmetric(Omega: Floats, graph: MixedGraph, name: str = "Omega") -> Floats:
     return Omega / 2 + Omega.T / 2
 
 
-def check_positive_definite(Omega: Floats, graph: MixedGraph) -> None:
-    """Raise an error if Omega is not positive definite."""
-    if not Omega.size:
-        return
-    remedy = "raise the error variances (the diagonal) or lower the error covariances"
-    variances = np.diag(Omega)
-    if variances.min() <= 0:
-        name = short_repr(graph.nodes[int(variances.argmin())])
+def to_correlations(C: Floats, name: str, graph: MixedGraph, remedy: str) -> tuple[Floats, Floats]:
+    """Return correlations and standard deviations, or raise if C is not positive definite."""
+    variances = np.diag(C)
+    if variances.min(initial=1.0) <= 0:
+        node = quote(graph.nodes[int(variances.argmin())])
         raise DataError(
-            f"Omega is not positive definite: the error variance of {name} is "
-            f"{variances.min():.3g}; {remedy}"
+            f"{name} is not positive definite: the variance of {node} is {variances.min():.3g}; "
+            f"{remedy}"
         )
-    # In units of the standard deviations of the errors nothing overflows.
+    # In units of the standard deviations nothing overflows, and tolerances are relative.
     sd = np.sqrt(variances)
-    eigenvalues = np.linalg.eigvalsh(Omega / sd / sd[:, None])
+    R = C / sd / sd[:, None]
+    eigenvalues = np.linalg.eigvalsh(R) if R.size else np.ones(1)
     # An eigenvalue of zero is computed with an error of d times that of the largest.
-    if eigenvalues[0] <= len(Omega) * np.finfo(float).eps * eigenvalues[-1]:
+    if eigenvalues[0] <= len(C) * np.finfo(float).eps * eigenvalues[-1]:
         raise DataError(
-            "Omega is not positive definite: the smallest eigenvalue of its correlations is "
+            f"{name} is not positive definite: the smallest eigenvalue of its correlations is "
             f"{eigenvalues[0]:.3g}; {remedy}"
         )
+    return R, sd
 
 
 # --- parameters from a covariance matrix ---
@@ -439,26 +421,13 @@ def closed_form(graph: MixedGraph, Sigma: Any) -> tuple[Floats, Floats]:
     S = symmetric(square_matrix(Sigma, "Sigma", graph), graph, "Sigma")
     equations = half_trek_equations(graph)
     if len(equations) < len(graph):
-        unsolved = [e for e in graph.identified().rows if e.verdict != "identified"]
-        some = shorten_list(
-            ", ".join(f"{e.a} {e.mark} {e.b}" for e in unsolved), "and others", most=99
-        )
+        unsolved = (e for e in graph.identified().rows if e.verdict != "identified")
+        edges = ", ".join(f"{e.a} {e.mark} {e.b}" for e in unsolved)
+        some = shorten_list(edges, "and others", most=99)
         raise GraphError(
             f"the covariances may not determine the parameters of {some}; see graph.identified()"
         )
-    # In units of variance one, so that tolerances are relative.
-    with np.errstate(invalid="ignore"):
-        sd = np.sqrt(np.diag(S))
-    if not (sd > 0).all():
-        v = int(np.argmin(sd > 0))
-        raise DataError(f"the variance of {quote(graph.nodes[v])} is {S[v, v]:g}; it must be > 0")
-    R = S / np.outer(sd, sd)
-    smallest = float(np.linalg.eigvalsh(R)[0]) if R.size else 1.0
-    if smallest <= len(R) * np.finfo(float).eps:
-        raise DataError(
-            "Sigma is not positive definite: the smallest eigenvalue of its correlations is "
-            f"{smallest:.3g}; it is not a covariance matrix of such a model"
-        )
+    R, sd = to_correlations(S, "Sigma", graph, "it is not a covariance matrix of such a model")
     B = np.zeros_like(R)
     rows = R.copy()  # row y of R, or of (I - B) R after the coefficients into y are computed
     for v, sources, reached in equations:
