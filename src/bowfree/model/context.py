@@ -135,41 +135,22 @@ DEFAULT_RULE = ScoringRule()
 
 @dataclass(frozen=True)
 class Context:
-    """A graph with the data, the search space and the scoring rule that it came with.
-
-    Attributes
-    ----------
-    graph : MixedGraph
-        The graph.
-    moments : Moments or None
-        The data that the graph was learned from or fitted to.
-    holdout : Moments or None
-        Rows that were put aside before a search.
-    space : SearchSpace or None
-        The graphs that were considered.
-    rule : ScoringRule or None
-        How graphs were scored.
-    learned : bool
-        Whether the graph was chosen on `moments`.
-    constraints : Constraints or None
-        Parameters that are equal or fixed.
-    """
+    """A graph with the data, the search space and the scoring rule that it came with."""
 
     graph: MixedGraph
-    moments: Moments | None = None
-    holdout: Moments | None = None
-    space: SearchSpace | None = None
-    rule: ScoringRule | None = None
-    learned: bool = False
-    constraints: Any = None
+    moments: Moments | None = None  # the data that the graph was learned from or fitted to
+    holdout: Moments | None = None  # rows that were put aside before a search
+    space: SearchSpace | None = None  # the graphs that were considered
+    rule: ScoringRule | None = None  # how graphs were scored
+    learned: bool = False  # whether the graph was chosen on `moments`
+    constraints: Any = None  # parameters that are equal or fixed
 
     def read(
         self, data: Any, options: DataOptions, *, bows: bool = False, constrained: bool = False
     ) -> Moments:
         """Return the moments of `data`, by default of the holdout rows or of the result's data.
 
-        With `bows`, the graph may have bows whose parameters are identified. Unless the caller is
-        for models that are `constrained`, these raise an error.
+        Unless the caller is for models that are `constrained`, these raise an error.
         """
         if self.constraints is not None and not constrained:
             raise BowfreeError(

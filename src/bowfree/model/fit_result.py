@@ -355,12 +355,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     ) -> tuple[Estimate, ...]:
         """Return the table of parameters: regressions, covariances, variances.
 
-        Parameters
-        ----------
-        information : {"expected", "observed"}, optional
-            Source of the standard errors, as in :meth:`standard_errors`.
-        confidence : float
-            Level of the intervals.
+        The argument `information` is that of :meth:`standard_errors`, `confidence` the level of the
+        intervals.
         """
         errors = self.standard_errors(information=information)
         return list_estimates(self, errors.values, confidence)
@@ -373,11 +369,6 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         a, mark, b : str
             ``fit.edge("x", "->", "y")``, with mark ``"->"``, ``"<-"`` or ``"<->"``; or the edge
             as one string, ``fit.edge("x -> y")``.
-
-        Raises
-        ------
-        GraphError
-            A name or an edge that the graph does not have.
         """
         which = self._parameter_at(*parse_edge(self.graph.nodes, a, mark, b))
         return list_estimates(self, self.standard_errors().values, 0.95, [which])[0]
@@ -396,17 +387,14 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @property
     def params(self) -> dict[str, float]:
         """The estimates by name: "x -> y", "x <-> y", "var eps(x)"."""
-        return dict(zip(self._labels(), self._values().tolist(), strict=True))
+        edges = (inference.parameter_edge(self.graph.nodes, p) for p in self._parameters)
+        labels = [inference.edge_label(*edge) for edge in edges]
+        return dict(zip(labels, self._values().tolist(), strict=True))
 
     def conf_int(self, confidence: float = 0.95) -> dict[str, tuple[float, float]]:
         """Return the confidence intervals of all parameters, by the names of :attr:`params`."""
         rows = self.estimates(confidence=confidence)
         return {row.label: (row.lower, row.upper) for row in rows}
-
-    def _labels(self) -> list[str]:
-        names = self.graph.nodes
-        edges = (inference.parameter_edge(names, parameter) for parameter in self._parameters)
-        return [inference.edge_label(*edge) for edge in edges]
 
     def standardized(self) -> LinearSEM:
         """Return the model in units in which every variable has variance one (section 2.2)."""
@@ -422,10 +410,9 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return total_effect_matrix(self.B)
 
     def total_effects(self, *, information: Information | None = None) -> TotalEffects:
-        """Return total causal effects ``(I-B)^-1`` with standard errors.
+        """Return total causal effects ``(I-B)^-1``, with errors of delta method or bootstrap.
 
-        They are those of the delta method, or of the bootstrap; `information` is as in
-        :meth:`standard_errors`.
+        The argument `information` is that of :meth:`standard_errors`.
         """
         errors = self.standard_errors(information=information)
         return total_effects(self.B, errors, self.resamples)
@@ -502,21 +489,11 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return summarize(self, information)
 
     def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:
-        """Return the estimates as a data frame, one row for each parameter.
+        """Return the estimates as a data frame of "pandas", "polars" or "pyarrow".
 
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        confidence : float
-            Level of the intervals.
-
-        Returns
-        -------
-        data frame
-            Columns a, mark, b, estimate, se, z, p_value, lower, upper (the confidence interval),
-            std_all. ``x -> y`` has a = x and b = y; the mark of a variance is "variance", and both
-            a and b are the variable.
+        Its rows are those of :meth:`estimates`, with intervals of level `confidence`: a, mark, b,
+        estimate, se, z, p_value, lower, upper, std_all. ``x -> y`` has a = x and b = y; the mark of
+        a variance is "variance", and both a and b are the variable.
         """
         rows = self.estimates(confidence=confidence)
         return data_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
@@ -532,11 +509,16 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         """Return a description of the data for ``repr``; empty for one sample."""
         return ""
 
+    def _by_condition(self) -> Iterator[str | Table]:
+        """Yield what is printed below the tables; empty for one sample."""
+        yield from ()
+
     def _sections(self) -> Iterator[str | Table]:
-        return text_parts(self.summary(), MOST_ROWS)
+        yield from text_parts(self.summary(), MOST_ROWS)
+        yield from self._by_condition()
 
     def _repr_html_(self) -> str:
-        return to_html(html_parts(self.summary(), MOST_ROWS))
+        return to_html([*html_parts(self.summary(), MOST_ROWS), *self._by_condition()])
 
     def _content(self) -> Any:
         numbers = ("loglik", "score", "penalty", "n_parameters", "aic", "bic", "converged")

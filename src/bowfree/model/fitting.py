@@ -32,7 +32,7 @@ from bowfree.model.constraints import Constraints, fit_constrained
 from bowfree.model.context import DEFAULT_RULE, Context, ScoringRule, context_of
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
-from bowfree.model.joint_fit import JointFit, condition_parameters
+from bowfree.model.joint_fit import ConditionParameters, JointFit
 from bowfree.parallel.budget import Budget, random_generator
 from bowfree.parameters import (
     Baseline,
@@ -351,7 +351,8 @@ def fit_moments(
         return Fit(*fitted)
     alike = moments._alike and moments.means == "free"
     own = () if alike else range(len(moments.conditions))
-    return JointFit(*fitted, own=tuple(condition_parameters(core, e) for e in own))
+    parts = ((core.B_in(e), core.Omega_in(e), core.intercepts_in(e)) for e in own)
+    return JointFit(*fitted, own=tuple(ConditionParameters(*part) for part in parts))
 
 
 def warn_if_learned(context: Context, result: Fit) -> None:

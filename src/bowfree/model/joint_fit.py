@@ -32,7 +32,6 @@ from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_indices import FitIndices, chi2_upper_tail, discrepancy, fit_indices, srmr
 from bowfree.model.fit_result import Fit
-from bowfree.model.fit_summary import html_parts, text_parts
 from bowfree.model.inference import (
     Information,
     Parameter,
@@ -41,7 +40,7 @@ from bowfree.model.inference import (
     observed_information,
 )
 from bowfree.parameters import StandardErrorKind
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_text, to_html
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_text
 from bowfree.results.frozen import lock_arrays
 from bowfree.results.rows import Row
 from bowfree.results.serialization import ToDict
@@ -133,19 +132,15 @@ class JointFit(Fit):
     @cached_property
     def indices(self) -> FitIndices:
         """All fit indices, with the interval of RMSEA and the baseline model."""
-        varying = [int(c.varies.sum()) for c in self._joint.conditions]
-        entries = sum(v * (v + 1) // 2 for v in varying) + self._variation.n_means()
-        own = int(self._set_terms()[1].sum())
-        variation = self._variation
-        covarying = [
-            len(variation.exogenous_in(condition, part))
-            for condition, part in zip(self._joint.conditions, variation.models, strict=True)
-        ]
+        variation, conditions = self._variation, self._joint.conditions
+        df = sum(math.comb(c.varies.sum() + 1, 2) for c in conditions) + variation.n_means()
+        # Each condition has its own variances, and covariances of exogenous variables.
+        parts = zip(conditions, variation.models, strict=True)
+        free = sum(math.comb(len(variation.exogenous_in(*part)), 2) for part in parts)
         return fit_indices(
             *variation.misfit(),
-            entries - len(variation.estimable) - own,
-            # Each condition has its own variances, and covariances of exogenous variables.
-            sum(v * (v - 1) // 2 for v in varying) - sum(k * (k - 1) // 2 for k in covarying),
+            df - len(variation.estimable) - int(self._set_terms()[1].sum()),
+            sum(math.comb(c.varies.sum(), 2) for c in conditions) - free,
             self.n,
             math.fsum(c.n / self.n * c.srmr for c in self.conditions),
             groups=len(self.conditions),
@@ -164,17 +159,13 @@ class JointFit(Fit):
             Sigma = part.Sigma()
             whole = np.zeros_like(condition.S)
             whole[np.ix_(part.varying, part.varying)] = Sigma
-            rows.append(
-                Row(
-                    name=condition.name,
-                    n=condition.n,
-                    targets=condition.targets,
-                    loglik=condition.n * part.loglik(),
-                    chi2=condition.n * part.misfit(),
-                    srmr=srmr(part.S, Sigma, part.mean - part.expected),
-                    Sigma=lock_arrays(whole),
-                )
-            )
+            numbers = {
+                "loglik": condition.n * part.loglik(),
+                "chi2": condition.n * part.misfit(),
+                "srmr": srmr(part.S, Sigma, part.mean - part.expected),
+            }
+            given = {"name": condition.name, "n": condition.n, "targets": condition.targets}
+            rows.append(Row(**given, **numbers, Sigma=lock_arrays(whole)))
         return tuple(rows)
 
     def sharing_test(self) -> SharingTest:
@@ -213,25 +204,11 @@ class JointFit(Fit):
     def _data_label(self) -> str:
         return f" to {count(len(self._joint.conditions), 'condition')}"
 
-    def _sections(self) -> Iterator[str | Table]:
-        yield from text_parts(self.summary(), MOST_ROWS)
-        yield ""
-        yield from self._by_condition()
-
-    def _repr_html_(self) -> str:
-        return to_html([*html_parts(self.summary(), MOST_ROWS), *self._by_condition()])
-
     def _by_condition(self) -> Iterator[str | Table]:
+        yield ""
         yield "Conditions:"
         rows = [
-            (
-                c.name,
-                f"{c.n:.0f}",
-                ", ".join(c.targets),
-                number(c.loglik),
-                number(c.chi2),
-                number(c.srmr),
-            )
+            (c.name, f"{c.n:.0f}", ", ".join(c.targets), *map(number, (c.loglik, c.chi2, c.srmr)))
             for c in self.conditions
         ]
         heads = ("", "n", "targets", "Log-likelihood", "Chi-square", "SRMR")
@@ -248,13 +225,6 @@ def cut_graph(graph: MixedGraph, condition: ConditionMoments) -> MixedGraph:
         left,
         directed=[(a, b) for a, b in part.directed if b not in targets],
         bidirected=[(a, b) for a, b in part.bidirected if not {a, b} & targets],
-    )
-
-
-def condition_parameters(core: _core.GraphFit, condition: int) -> ConditionParameters:
-    """Return the parameters of a fit in the condition with this number."""
-    return ConditionParameters(
-        core.B_in(condition), core.Omega_in(condition), core.intercepts_in(condition)
     )
 
 
@@ -321,9 +291,7 @@ def condition_model(
         Omega[target, target] = own[target]
         if intercepts is not None:
             intercepts = np.where(target, mean, intercepts)
-    expected = np.zeros(len(B))
-    if intercepts is not None:
-        expected[:] = total_effect_matrix(B) @ intercepts
+    expected = mean if intercepts is None else total_effect_matrix(B) @ intercepts
     varying = np.flatnonzero(varies)
     block = np.ix_(varying, varying)
     use = [condition._use(parameter) for parameter in parameters]
