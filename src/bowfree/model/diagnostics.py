@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -160,46 +161,30 @@ def modification_indices(fit: Fit) -> ModificationIndices:
         kind, i, j = legal[s]
         unit = sd[i] / sd[j] if kind == "B" else sd_errors[i] * sd_errors[j]
         a, mark, b = parameter_edge(names, legal[s])
-        rows.append(
-            Row(
-                a=a,
-                mark=mark,
-                b=b,
-                index=float(index[s]),
-                p_value=float(p_values[s]),
-                expected_change=float(change[s]),
-                std_all=float(change[s] / unit),
-            )
-        )
+        numbers = (index[s], p_values[s], change[s], change[s] / unit)
+        values = dict(zip(ModificationIndices._columns[3:], map(float, numbers), strict=True))
+        rows.append(Row(a=a, mark=mark, b=b, **values))
     skipped = [tuple(parameter_edge(names, p) for p in edges) for edges in (bows, cycles)]
     return ModificationIndices(tuple(rows), skipped[0], skipped[1], names, fit.n)
 
 
 def _absent_edges(fit: Fit) -> tuple[list[Parameter], list[Parameter], list[Parameter]]:
     """Return the parameters that could be freed, and those that would make a bow or a cycle."""
-    graph = fit.graph
+    graph, d = fit.graph, len(fit.graph)
     parents, spouses = graph._parents, graph._spouses
     below = [graph._mask(graph.descendants(name)) for name in graph.nodes]
     legal: list[Parameter] = []
     bows: list[Parameter] = []
     cycles: list[Parameter] = []
-    for j in range(len(graph)):
-        for i in range(len(graph)):
-            if i == j or parents[i] >> j & 1:
-                continue
+    for j, i in permutations(range(d), 2):
+        if not parents[i] >> j & 1:
             # The effect of j on i makes a cycle if i is an ancestor of j.
-            if below[i] >> j & 1:
-                cycles.append(("B", i, j))
-            elif spouses[i] >> j & 1:
-                bows.append(("B", i, j))
-            else:
-                legal.append(("B", i, j))
-    for i in range(len(graph)):
-        for j in range(i + 1, len(graph)):
-            if spouses[i] >> j & 1:
-                continue
-            joined = parents[i] >> j & 1 or parents[j] >> i & 1
-            (bows if joined else legal).append(("Omega", i, j))
+            joined = bows if spouses[i] >> j & 1 else legal
+            (cycles if below[i] >> j & 1 else joined).append(("B", i, j))
+    for i, j in combinations(range(d), 2):
+        if not spouses[i] >> j & 1:
+            joined = bows if parents[i] >> j & 1 or parents[j] >> i & 1 else legal
+            joined.append(("Omega", i, j))
     return legal, bows, cycles
 
 

@@ -87,15 +87,8 @@ def list_estimates(
         lower, upper = values - half, values + half
     else:
         lower, upper = fit.resamples.bounds(values, confidence)
-    columns = {
-        "estimate": values,
-        "se": se,
-        "z": z,
-        "p_value": p_value,
-        "lower": lower,
-        "upper": upper,
-        "std_all": standardized_values(fit),
-    }
+    columns = {"estimate": values, "se": se, "z": z, "p_value": p_value}
+    columns |= {"lower": lower, "upper": upper, "std_all": standardized_values(fit)}
     rows = []
     for s in range(len(values)) if which is None else which:
         a, mark, b = parameter_edge(fit.graph.nodes, fit._parameters[s])
@@ -202,26 +195,19 @@ def html_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | T
 
 
 def _tables(summary: FitSummary) -> list[tuple[str, tuple[Estimate, ...]]]:
-    tables = [
-        ("Regressions", summary.regressions),
-        ("Covariances", summary.covariances),
-        ("Variances", summary.variances),
-    ]
-    return [(heading, estimates) for heading, estimates in tables if estimates]
+    names = ("regressions", "covariances", "variances")
+    return [(name.title(), getattr(summary, name)) for name in names if getattr(summary, name)]
 
 
 def fit_title(fit: Fit) -> str:
     """Return method and convergence of a fit as text."""
+    state = {
+        "converged": f"converged after {fit.n_iter} iterations" if fit.n_iter else "closed form",
+        "certified after rounding": "CERTIFIED AFTER ROUNDING of the data, "
+        f"{fit.n_iter} iterations",
+    }.get(fit.state, f"NOT CERTIFIED after {fit.n_iter} iterations")
     if fit.diverging:
         state = "NO FINITE MAXIMUM FOUND"
-    elif fit.n_iter == 0:
-        state = "closed form"
-    elif fit.converged:
-        state = f"converged after {fit.n_iter} iterations"
-    elif fit.state == "certified after rounding":
-        state = f"CERTIFIED AFTER ROUNDING of the data, {fit.n_iter} iterations"
-    else:
-        state = f"NOT CERTIFIED after {fit.n_iter} iterations"
     kind = "Full-information maximum" if fit.full_information else "Maximum"
     return f"{kind} likelihood fit of a path diagram ({fit.method}): {state}"
 
@@ -250,24 +236,15 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
 
 
 def _cells(row: Estimate) -> tuple[str, ...]:
-    digits = _decimals(row)
-    return (
-        number(row.estimate, digits),
-        number(row.se, digits),
-        number(row.z),
-        p_cell(row.p_value, 3),
-        number(row.lower, digits),
-        number(row.upper, digits),
-        number(row.std_all),
-    )
-
-
-def _decimals(row: Estimate) -> int:
-    """Return the decimals of a row: three, or more if its numbers are small.
+    """Return the numbers of a row with three decimals, or more if they are small.
 
     The standard error, or without one the estimate, keeps two digits that are not zero.
     """
-    size = abs(row.estimate) if math.isnan(row.se) else row.se
-    if not 0 < size < math.inf:
-        return _LEAST_DECIMALS
-    return min(max(_LEAST_DECIMALS, 1 - math.floor(math.log10(size))), _MOST_DECIMALS)
+    size, digits = abs(row.estimate) if math.isnan(row.se) else row.se, _LEAST_DECIMALS
+    if 0 < size < math.inf:
+        digits = min(max(digits, 1 - math.floor(math.log10(size))), _MOST_DECIMALS)
+    estimate, se, lower, upper = (
+        number(row[name], digits) for name in ("estimate", "se", "lower", "upper")
+    )
+    z, p_value, std_all = number(row.z), p_cell(row.p_value, 3), number(row.std_all)
+    return estimate, se, z, p_value, lower, upper, std_all

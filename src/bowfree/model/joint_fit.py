@@ -328,17 +328,11 @@ class JointVariation:
     @cached_property
     def models(self) -> tuple[ConditionModel, ...]:
         """The model in each condition."""
-        return tuple(
-            self._model(condition, own, self.parameters)
-            for condition, own in zip(self.moments.conditions, self.by_condition, strict=True)
-        )
-
-    def _model(
-        self, condition: ConditionMoments, own: ConditionParameters, parameters: Sequence[Parameter]
-    ) -> ConditionModel:
-        shared = self.moments.means == "shared"
-        means = (self.moments._mean(condition), own.intercepts) if shared else None
-        return condition_model(condition, own.B, own.Omega, parameters, means)
+        found, shared = [], self.moments.means == "shared"
+        for condition, own in zip(self.moments.conditions, self.by_condition, strict=True):
+            means = (self.moments._mean(condition), own.intercepts) if shared else None
+            found.append(condition_model(condition, own.B, own.Omega, self.parameters, means))
+        return tuple(found)
 
     @cached_property
     def estimable(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ the population that is resampled.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -137,11 +137,9 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
 
     @cached_property
     def _estimates(self) -> tuple[Row, ...]:
+        rows = self.fit.estimates(confidence=self.confidence)
         means = self.draws.mean(axis=0).tolist()
-        return tuple(
-            _row(row.edge, row, mean)
-            for row, mean in zip(self.fit.estimates(confidence=self.confidence), means, strict=True)
-        )
+        return tuple(_row(row.edge, row, mean) for row, mean in zip(rows, means, strict=True))
 
     def _at_edge(self, i: int, mark: Literal["->", "<->"], j: int) -> Row:
         return self._estimates[self.fit._parameter_at(i, mark, j)]
@@ -161,15 +159,12 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
 
     def _effect_rows(self, pairs: Sequence[tuple[int, int]]) -> tuple[Row, ...]:
         matrices = self._effects._matrices(self.confidence)
-        means = self.total_effects.mean(axis=0)
-        return tuple(
-            _row(
-                (self.names[j], "on", self.names[i]),
-                Row(**{name: float(matrix[i, j]) for name, matrix in matrices.items()}),
-                float(means[i, j]),
-            )
-            for i, j in pairs
-        )
+        means, names = self.total_effects.mean(axis=0).tolist(), self.names
+        rows = []
+        for i, j in pairs:
+            numbers = {name: float(matrix[i, j]) for name, matrix in matrices.items()}
+            rows.append(_row((names[j], "on", names[i]), numbers, means[i][j]))
+        return tuple(rows)
 
     def _content(self) -> Any:
         own = ("n_bootstrap", "n_failed", "complete", "confidence", "interval")
@@ -207,10 +202,10 @@ class BootstrapFit(RowTable, ToDict, EdgeLookup[Row], Frozen):
             yield f"{count(self.n_failed, 'sample')} without a certified fit left out"
 
 
-def _row(edge: tuple[str, str, str], row: Row, mean: float) -> Row:
-    a, mark, b = edge
-    numbers = {name: row[name] for name in ("se", "lower", "upper")}
-    return Row(a=a, mark=mark, b=b, estimate=row.estimate, bias=mean - row.estimate, **numbers)
+def _row(edge: tuple[str, str, str], row: Mapping[str, float], mean: float) -> Row:
+    numbers = {"estimate": row["estimate"], "bias": mean - row["estimate"]}
+    numbers |= {name: row[name] for name in ("se", "lower", "upper")}
+    return Row(**dict(zip(("a", "mark", "b"), edge, strict=True)), **numbers)
 
 
 @public
@@ -290,20 +285,11 @@ def bootstrap_fit(
         )
     context = context_of(graph)
     options = DataOptions(
-        shrinkage=shrinkage,
-        missing=missing,
-        correlation=correlation,
-        ordinal=ordinal,
-        weights=weights,
-        means=means,
-    )
+        None, None, 1, shrinkage, missing, correlation, ordinal, weights, means
+    )  # fmt: skip
     moments = context.read(data, options, bows=True, constrained=True)
-    with_rows = (
-        all(condition.deviations is not None for condition in moments.conditions)
-        if isinstance(moments, JointMoments)
-        else moments.sample is not None
-    )
-    if not with_rows:
+    parts = moments.conditions if isinstance(moments, JointMoments) else ()
+    if any(part.deviations is None for part in parts) or not (parts or moments.sample):
         raise DataError(
             "the bootstrap needs the rows themselves, in every condition, and a covariance matrix "
             "has none; pass the observations as `data`"
@@ -333,9 +319,9 @@ def resample_fit(
     own = budget.for_task(0)
     jackknife = _jackknife(fit) if interval == "bca" else None
 
-    def gathered(done: list[_Sample | None]) -> BootstrapFit:
+    def gathered(done: list[tuple[Floats | None, float] | None]) -> BootstrapFit:
         finished = [one for one in done if one is not None]
-        certified = [one.values for one in finished if one.values is not None]
+        certified = [values for values, _ in finished if values is not None]
         n_failed = len(finished) - len(certified)
         if n_failed > len(certified) or not certified:
             raise BowfreeError(
@@ -346,7 +332,7 @@ def resample_fit(
         resamples = Resamples(np.array(certified), interval, jackknife)
         return BootstrapFit(
             replace(fit, se="bootstrap", resamples=resamples),
-            np.array([one.chi2 for one in finished if not math.isnan(one.chi2)]),
+            np.array([chi2 for _, chi2 in finished if not math.isnan(chi2)]),
             confidence,
             n_failed,
             len(finished) == n_bootstrap,
@@ -403,22 +389,16 @@ def _jackknife(fit: Fit) -> Floats:
             fit, take_rows(fit.moments, lambda n: np.flatnonzero(np.arange(n) % groups != k))
         )
 
-    parts = map(without, range(groups))
-    return np.array([part._values() for part in parts if part is not None])
-
-
-@dataclass(frozen=True, eq=False)
-class _Sample:
-    """Results of one bootstrap sample: the parameters, and chi-square under the model."""
-
-    values: Floats | None
-    chi2: float = math.nan
+    return np.array([part._values() for part in map(without, range(groups)) if part is not None])
 
 
 def _refit_sample(
     task: tuple[int, Budget], *, fit: Fit, under_model: Moments | None
-) -> _Sample | None:
-    """Fit one bootstrap sample, and the same rows under the model; None if time is up."""
+) -> tuple[Floats | None, float] | None:
+    """Return the parameters of a bootstrap sample, and chi-square of its rows under the model.
+
+    None if time is up.
+    """
     seed, budget = task
 
     def again(moments: Moments) -> Fit | None:
@@ -431,21 +411,16 @@ def _refit_sample(
         held = None if under_model is None else again(under_model)
     except TimeIsUp:
         return None
-    return _Sample(
-        None if found is None else found._values(), math.nan if held is None else held.chi2
-    )
+    return None if found is None else found._values(), math.nan if held is None else held.chi2
 
 
 def _rows_under_model(fit: Fit) -> Moments:
     """Return the rows, transformed so that their covariance matrix is the fitted one."""
     sample = fit.moments.sample
     assert isinstance(sample, CompleteRows)
-    turned = sample.deviations @ _power(fit.S, -0.5) @ _power(fit.Sigma, 0.5)
+    turned = sample.deviations
+    for C, power in ((fit.S, -0.5), (fit.Sigma, 0.5)):
+        eigenvalues, vectors = np.linalg.eigh(C)
+        turned = turned @ ((vectors * eigenvalues**power) @ vectors.T)
     rows, _ = CompleteRows.of(turned)
     return Moments._unchecked(fit.graph.nodes, rows.covariance(), fit.n, None, rows)
-
-
-def _power(C: Floats, power: float) -> Floats:
-    eigenvalues, vectors = np.linalg.eigh(C)
-    result: Floats = (vectors * eigenvalues**power) @ vectors.T
-    return result

@@ -143,19 +143,10 @@ def district_scores(
     return DistrictScores(tuple(rows))
 
 
-def _fit_for_score(
-    graph: GraphLike,
-    data: Any,
-    options: DataOptions,
-    penalty: Penalty | None,
-    gamma: float | None,
-    smallest_effect: float,
-    method: Method,
-    max_iter: int | None,
-) -> Fit:
+def _fit_for_score(graph: GraphLike, data: Any, options: DataOptions, *penalty: Any) -> Fit:
     """Fit a graph from the canonical start, which scores are computed from."""
     context = context_of(graph)
-    rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
+    rule = context.scoring_rule(*penalty)
     moments = context.read(data, options, bows=rule.method == "newton")
     fit = fit_moments(context.graph, moments, rule)
     warn_if_doubtful(fit.certificate)
