@@ -72,6 +72,8 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "bowfree.studies.uniformity_study": ("|", ("uniformity.csv",)),
     "bowfree.studies.demo.run_demo": ("tomato", ("report.html",)),
 }
+# All are imported before any function is replaced: a module keeps the function that it imports.
+HOMES = {name: importlib.import_module(name.rpartition(".")[0]) for name in PARTS}
 
 
 class Command:
@@ -102,8 +104,7 @@ class Command:
             stack.enter_context(contextlib.chdir(folder))
             Path("table.csv").symlink_to(self.data)
             for name in PARTS:
-                module, _, function = name.rpartition(".")
-                home = importlib.import_module(module)
+                home, function = HOMES[name], name.rpartition(".")[2]
                 own = self.remembered(name, getattr(home, function))
                 stack.enter_context(mock.patch.object(home, function, own))
             stack.enter_context(contextlib.redirect_stdout(streams[0]))
