@@ -1,22 +1,32 @@
-"""Score curves of a search as SVG for the report, and the range of scores to show.
+"""Score curves of a search for the report, and the range of scores to show.
 
 The scores of starting graphs differ far more than those of the final ones. A chart of all scores
-would be one steep line, so charts show only :func:`score_range`. Colors come from the style sheet
-of the page.
+would be one steep line, so charts show only :func:`score_range`. The template of the page draws them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-_WIDTH, _HEIGHT = 520.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 510.0, 10.0, 210.0  # of the area between the axes
 _MAX_CURVES = 150  # more curves cannot be distinguished
+
+Point = tuple[float, float]
+
+
+class Chart(NamedTuple):
+    """A chart of 520 x 250 pixels: positions of ticks with their texts, and of points."""
+
+    label: str
+    x_label: str
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]]
+    curves: list[tuple[str, list[Point]]]  # class in the style sheet, and points
+    dots: list[Point]
 
 
 def score_range(paths: Sequence[Sequence[float]]) -> tuple[float, float]:
@@ -38,86 +48,57 @@ def best_path(paths: Sequence[Sequence[float]]) -> int:
     return max(range(len(paths)), key=lambda k: (round(float(max(paths[k])), 9), -k))
 
 
-@dataclass(frozen=True)
-class _Axes:
-    """Ranges of the two axes."""
+def _chart(
+    labels: tuple[str, str],
+    x: Point,
+    y: Point,
+    curves: Iterable[tuple[str, Iterable[Point]]],
+    dots: Iterable[Point] = (),
+) -> Chart:
+    """Return a chart with the ranges x and y of its axes."""
 
-    x: tuple[float, float]
-    y: tuple[float, float]
-
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return the position of a point in the drawing."""
+    def at(point: Point) -> Point:
         return (
-            _LEFT + (x - self.x[0]) / (self.x[1] - self.x[0]) * (_RIGHT - _LEFT),
-            _BOTTOM - (y - self.y[0]) / (self.y[1] - self.y[0]) * (_BOTTOM - _TOP),
+            round(_LEFT + (point[0] - x[0]) / (x[1] - x[0]) * (_RIGHT - _LEFT), 1),
+            round(_BOTTOM - (point[1] - y[0]) / (y[1] - y[0]) * (_BOTTOM - _TOP), 1),
         )
 
-    def curve(self, points: Sequence[tuple[float, float]], kind: str) -> str:
-        line = " ".join("{:.1f},{:.1f}".format(*self.at(x, y)) for x, y in points)
-        return f'<polyline class="{kind}" points="{line}"/>'
-
-    def chart(self, label: str, x_label: str, content: Sequence[str], *, whole: bool) -> str:
-        """Return the chart; ticks of the x axis are whole numbers if `whole`."""
-        lines = [
-            f'<svg class="chart" viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img" '
-            f'aria-label="{escape(label)}">'
-        ]
-        for value in _ticks(*self.y):
-            _, y = self.at(self.x[0], value)
-            lines.append(
-                f'<line class="grid" x1="{_LEFT:.0f}" x2="{_RIGHT:.0f}" y1="{y:.1f}" '
-                f'y2="{y:.1f}"/><text class="tick" x="{_LEFT - 6:.0f}" y="{y:.1f}" dy="0.32em" '
-                f'text-anchor="end">{value:.10g}</text>'
-            )
-        for value in _ticks(*self.x):
-            x, _ = self.at(value, self.y[0])
-            if not whole or value == round(value):
-                lines.append(
-                    f'<text class="tick" x="{x:.1f}" y="{_BOTTOM + 16:.0f}" '
-                    f'text-anchor="middle">{value:.10g}</text>'
-                )
-        lines.append(
-            f'<text class="axis" x="{(_LEFT + _RIGHT) / 2:.0f}" y="{_HEIGHT - 6:.0f}" '
-            f'text-anchor="middle">{escape(x_label)}</text><text class="axis" '
-            f'transform="translate(12,{(_TOP + _BOTTOM) / 2:.0f}) rotate(-90)" '
-            'text-anchor="middle">score</text>'
-        )
-        # An inner SVG element clips the curves at the axes.
-        width, height = _RIGHT - _LEFT, _BOTTOM - _TOP
-        area = f"{_LEFT:.0f} {_TOP:.0f} {width:.0f} {height:.0f}"
-        place = f'x="{_LEFT:.0f}" y="{_TOP:.0f}" width="{width:.0f}" height="{height:.0f}"'
-        inner = f'<svg {place} viewBox="{area}" aria-hidden="true">'
-        return "\n".join([*lines, inner, *content, "</svg>", "</svg>"])
+    return Chart(
+        *labels,
+        [(at((value, y[0]))[0], f"{value:.10g}") for value in _ticks(*x)],
+        [(at((x[0], value))[1], f"{value:.10g}") for value in _ticks(*y)],
+        [(kind, list(map(at, points))) for kind, points in curves],
+        list(map(at, dots)),
+    )
 
 
-def steps_svg(paths: Sequence[Sequence[float]]) -> str:
+def steps_chart(paths: Sequence[Sequence[float]]) -> Chart:
     """Draw the score of each run after each of its steps, the best run in color."""
     order = sorted(range(len(paths)), key=lambda k: (-round(max(paths[k]), 9), k))[:_MAX_CURVES]
     longest = max(1, *(len(paths[k]) - 1 for k in order))
-    axes = _Axes((0, longest), score_range([paths[k] for k in order]))
-    curves = [
-        axes.curve(list(enumerate(paths[k])), "run" if rank else "best")
-        for rank, k in reversed(list(enumerate(order)))
-    ]
     label = f"Score after each step of {len(order)} runs; the best is {max(paths[order[0]]):.6g}."
-    return axes.chart(label, "step", curves, whole=True)
+    chart = _chart(
+        (label, "step"),
+        (0, longest),
+        score_range([paths[k] for k in order]),
+        [("run" if k != order[0] else "best", enumerate(paths[k])) for k in reversed(order)],
+    )
+    return chart._replace(x_ticks=[tick for tick in chart.x_ticks if "." not in tick[1]])
 
 
-def time_svg(ends: Sequence[float], seconds: Sequence[float]) -> str:
+def time_chart(ends: Sequence[float], seconds: Sequence[float]) -> Chart:
     """Draw the best score so far against the computing time; `ends` are the scores of the runs."""
-    clock = np.cumsum(seconds)
-    best = np.maximum.accumulate(ends)
+    clock = np.cumsum(seconds).tolist()
+    best = np.maximum.accumulate(ends).tolist()
     steps = [(clock[0], best[0])]
     for k in range(1, len(ends)):
         steps += [(clock[k], best[k - 1]), (clock[k], best[k])]
-    axes = _Axes((0, float(clock[-1]) or 1.0), _widened(min(ends), max(ends), 0.06))
-    dots = [
-        '<circle class="end" cx="{:.1f}" cy="{:.1f}" r="2.5"/>'.format(*axes.at(x, y))
-        for x, y in zip(clock, ends, strict=True)
-    ]
-    label = f"Best score so far against computing time, {len(ends)} runs."
-    return axes.chart(
-        label, "seconds of computing", [*dots, axes.curve(steps, "best")], whole=False
+    return _chart(
+        (f"Best score so far against computing time, {len(ends)} runs.", "seconds of computing"),
+        (0, clock[-1] or 1.0),
+        _widened(min(ends), max(ends), 0.06),
+        [("best", steps)],
+        zip(clock, ends, strict=True),
     )
 
 

@@ -21,10 +21,15 @@ except ImportError as error:
         "and result.report(), which do not need it"
     ) from error
 
-from bowfree.visualization.plot.charts import bootstrap_edges, class_summary, design, scores
+from bowfree.visualization.plot.charts import (
+    bootstrap_edges,
+    class_summary,
+    design,
+    scores,
+    sensitivity,
+)
 from bowfree.visualization.plot.effect_map import effects
 from bowfree.visualization.plot.graph_drawing import graph
-from bowfree.visualization.plot.sensitivity_chart import sensitivity
 
 __all__ = [
     "bootstrap_edges",

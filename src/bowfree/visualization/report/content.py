@@ -46,7 +46,7 @@ from bowfree.visualization.report.uncertainty import (
     stability_part,
     try_average,
 )
-from bowfree.visualization.score_charts import steps_svg, time_svg
+from bowfree.visualization.score_charts import steps_chart, time_chart
 from bowfree.visualization.svg import printable
 from bowfree.visualization.warnings import result_warnings
 
@@ -197,10 +197,12 @@ def report_content(
         if has_targets or len(graph) > _MAX_MAP
         else fit.residual_correlations().tolist(),
         "runs": None if search is None else tables.run_table(search),
-        "steps_svg": Markup(steps_svg([run.path for run in runs])) if runs else "",
-        "time_svg": Markup(time_svg([max(r.path) for r in runs], [r.seconds for r in runs]))
+        "charts": [
+            steps_chart([run.path for run in runs]),
+            time_chart([max(run.path) for run in runs], [run.seconds for run in runs]),
+        ]
         if runs
-        else "",
+        else [],
         "search": search,
         "settings": _settings(fit, search, inputs.settings),
         "versions": [
