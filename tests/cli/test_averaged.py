@@ -77,16 +77,6 @@ def test_effects_take_the_options_of_learn(table, tmp_path):
     assert "--of: unknown node 'z'" in run("effects", table, "--of", "z", code=1).stderr
 
 
-def test_an_interval_across_zero_is_explained(table):
-    done = run("effects", table, "--columns", "a,c", "--of", "a", "--on", "c")
-    average = bf.averaged_effects(
-        bf.greedy_search(SEM.sample(3000, rng=2, as_frame="pandas")[["a", "c"]], rng=0), rng=0
-    )
-    row = average.effect(of="a", on="c")
-    across = row.lower <= 0 <= row.upper and row.probability >= 0.5
-    assert ("excludes zero only if" in " ".join(done.stdout.split())) == across
-
-
 def test_lost_workers_of_the_chains_do_not_lose_the_search(table, monkeypatch):
     class Vanishing(Clumsy):
         def submit(self, task, /, version, work, piece):

@@ -149,25 +149,3 @@ AT = ("--conditions", "batch", "--targets", "targets.toml")
 
 def conditions_of_the_table(folder):
     return bf.conditions(parts_of(folder), column="batch", targets={"inhibitor": ["y"]})
-
-
-@pytest.mark.parametrize("means", ["free", "shared"])
-def test_effects_by_condition(folder, means):
-    words = ["effects", "data.csv", "--graph", "x -> y -> z", *AT, "--means", means, "--json"]
-    done = run(*words)
-    members = bf.equivalence_class(bf.parse("x -> y -> z"), targets=[(), "y"])
-    bounds = bf.effect_bounds(members, conditions_of_the_table(folder), means=means)
-    assert json.loads(done.stdout) == bounds.to_dict()
-
-
-@pytest.mark.parametrize("halves", [False, True])
-def test_bootstrap_by_condition(folder, halves):
-    more = ["--max-false", "1"] if halves else []
-    words = ["bootstrap", "data.csv", *AT, "--resamples", "40", "--seed", "1", "--json", *more]
-    done = run(*words, "--means", "shared")
-    data = bf.moments(conditions_of_the_table(folder), means="shared")
-    if halves:
-        found = bf.stability_selection(data, max_false=1, n_halves=40, rng=1)
-    else:
-        found = bf.bootstrap(data, n_resamples=40, rng=1)
-    assert json.loads(done.stdout) == json.loads(json.dumps(found.to_dict()))

@@ -289,15 +289,6 @@ def test_shrinkage(plants):
         assert "--shrinkage" in bad.stderr
 
 
-def test_ambiguous_tables_are_refused(tmp_path):
-    path = tmp_path / "data.csv"
-    path.write_text("x;y\n1,234;2\n2,345;5\n3,456;4\n")
-    assert "--decimal comma" in run("fit", path, "--graph", "x -> y", code=1).stderr
-    run("fit", path, "--graph", "x -> y", "--decimal", "comma")
-    path.write_text("x,y;z\n1,2;3\n4,5;6\n7,7;1\n")
-    assert "--separator" in run("fit", path, "--graph", "x,y", code=1).stderr
-
-
 def test_fit_with_indices_and_changes(plants):
     fit = bf.fit(bf.parse(CHAIN), bf.datasets.load_demo())
     changes = bf.edge_changes(bf.parse(CHAIN), bf.datasets.load_demo())

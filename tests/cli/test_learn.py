@@ -86,15 +86,6 @@ def test_learn_writes_a_folder_that_the_other_commands_read(plants, tmp_path):
     run("learn", plants, "--out", out, code=2)
 
 
-def test_learn_writes_a_report(plants, tmp_path):
-    report = tmp_path / "report.html"
-    done = run("learn", plants, "--report", report)
-    assert done.stderr == f"wrote {report}\n"
-    html = report.read_text(encoding="utf-8")
-    assert html.lower().startswith("<!doctype html>")
-    assert all(name in html for name in bf.datasets.load_demo())
-
-
 def test_learn_from_covariances_equals_learning_from_data(plants, tmp_path):
     data = bf.datasets.load_demo()
     S = np.cov(data.X.T)
@@ -110,22 +101,6 @@ def test_learn_from_covariances_equals_learning_from_data(plants, tmp_path):
     assert run("learn", plain, "--cov", "--n", 1000, "--standardize").stdout.count("->") > 5
 
 
-def test_preparation_of_the_data(tmp_path):
-    data = bf.datasets.load_demo()
-    path = tmp_path / "odd.csv"
-    table = [["plant", *data.names]] + [
-        [f"plant {k}", *map(repr, np.exp(row).tolist())] for k, row in enumerate(data.X[:400])
-    ]
-    table[5][2] = "NA"
-    path.write_text("\n".join(",".join(row) for row in table) + "\n")
-    columns = ",".join(data.names)
-    assert "plant" in run("learn", path, "--log", code=1).stderr
-    assert "missing" in run("learn", path, "--columns", columns, code=1).stderr
-    done = run("learn", path, "--columns", columns, "--log", "--drop-missing", "--standardize")
-    assert done.stderr == "dropped 1 of 400 rows: missing values\n"
-    assert "399 observations of 7 variables" in done.stdout
-
-
 def test_learn_obeys_knowledge_class_and_limits(plants, tmp_path):
     known = tmp_path / "known.toml"
     known.write_text('required = ["sun -> leaves"]\nforbidden = ["pot -- roots"]\n')
@@ -137,15 +112,6 @@ def test_learn_obeys_knowledge_class_and_limits(plants, tmp_path):
     assert max(len(graph.parents(v)) for v in graph) <= 2
     known.write_text('unconfounded = ["sun", "water", "pot"]\n')
     assert "no other graph that the knowledge" in run("learn", plants, "--knowledge", known).stdout
-
-
-def test_bootstrap(plants):
-    short = ("--restarts", 1, "--seed", 3)
-    found = run("bootstrap", plants, "--resamples", 40, *short, "--jobs", 2, "--json").stdout
-    data = bf.datasets.load_demo()
-    expected = bf.bootstrap(data, n_resamples=40, restarts=1, rng=3)
-    assert json.loads(found) == expected.to_dict()
-    assert str(expected) in run("bootstrap", plants, "--resamples", 40, *short).stdout
 
 
 @pytest.mark.parametrize("more", [(), ("--max-false", 1)])
@@ -163,13 +129,6 @@ def test_an_interrupted_bootstrap_prints_its_results(plants, monkeypatch, more):
     out = run(*words, code=1).stdout
     assert "NOT COMPLETE: ended after 3 of 40 " in out
     assert json.loads(run(*words, "--json", code=1).stdout)["n_planned"] == 40
-
-
-def test_stability_selection(plants):
-    out = run("bootstrap", plants, "--resamples", 10, "--restarts", 1, "--max-false", 2).stdout
-    data = bf.datasets.load_demo()
-    expected = bf.stability_selection(data, n_halves=10, max_false=2, restarts=1, rng=0)
-    assert str(expected) in out
 
 
 def test_learn_warns_after_a_time_limit(plants):
@@ -191,16 +150,6 @@ def test_equiv(tmp_path):
     assert verdict.startswith("not equivalent: ")
     same = run("equiv", "--graph", "x -> y", "--and", "x <-> y", "--json").stdout
     assert json.loads(same)["equivalent"] is True
-
-
-def test_effects(plants):
-    bounds = bf.effect_bounds(
-        bf.equivalence_class(bf.datasets.demo_model().graph), bf.datasets.load_demo()
-    )
-    graph = str(bf.datasets.demo_model().graph)
-    assert run("effects", plants, "--graph", graph).stdout == f"{bounds}\n"
-    document = json.loads(run("effects", plants, "--graph", graph, "--json").stdout)
-    assert document == bounds.to_dict()
 
 
 def test_simulate_draws_what_learn_can_use(tmp_path):
@@ -243,22 +192,6 @@ def test_progress_bar_on_terminals_only(plants):
     # One line has the seconds.
     shown, told = (re.sub(r"[\d.]+ s$", "", text, flags=re.M) for text in (table, piped.stdout))
     assert shown.splitlines() == told.splitlines()
-
-
-def test_isolated_variables_are_named(tmp_path):
-    sem = bf.LinearSEM(
-        bf.MixedGraph(["alone", "y", "x"], [("x", "y")]),
-        [[0, 0, 0], [0, 0, 2.0], [0, 0, 0]],
-        np.eye(3) * 1e-6,
-    )
-    path = tmp_path / "data.csv"
-    sem.sample(300, rng=1, as_frame="pandas").to_csv(path, index=False)
-    out = run("learn", path, "--restarts", 1).stdout
-    first = next(line for line in out.splitlines() if line.startswith("best graph"))
-    assert first.endswith(", isolated: alone")
-    marks = ("x -> y", "y -> x", "x <-> y", "y <-> x")
-    (row,) = [line for line in out.splitlines() if line.strip().startswith(marks)]
-    assert " 0.000 " not in row  # small units have digits, too
 
 
 def test_many_edges_are_cut_to_the_strongest(plants, monkeypatch):

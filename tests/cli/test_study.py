@@ -1,33 +1,25 @@
 """`bowfree study`: files in a new folder, errors as sentences."""
 
 import pytest
-from click.testing import CliRunner
 
-from bowfree.cli import main
-
-
-def run(*arguments):
-    return CliRunner().invoke(main, ["study", *(str(a) for a in arguments)])
+from command_line import run
 
 
 def test_effects_writes_tables_and_figures(tmp_path):
     pytest.importorskip("matplotlib")
     out = tmp_path / "new" / "results"
-    result = run("effects", "--n-sims", 1, "--out", out)
-    assert result.exit_code == 0, result.stderr
+    result = run("study", "effects", "--n-sims", 1, "--out", out)
     assert "mean AUC" in result.stdout
     assert {path.name for path in out.iterdir()} == {
         f"effects.{kind}" for kind in ("csv", "json", "md", "png")
     }
-    again = run("effects", "--n-sims", 1, "--out", out)
-    assert again.exit_code == 1
+    again = run("study", "effects", "--n-sims", 1, "--out", out, code=1)
     assert "is not empty" in again.stderr
 
 
 def test_uniformity(tmp_path):
     pytest.importorskip("matplotlib")
-    result = run("uniformity", "--samples", 500, "--out", tmp_path)
-    assert result.exit_code == 0, result.stderr
+    run("study", "uniformity", "--samples", 500, "--out", tmp_path)
     assert (tmp_path / "uniformity.png").stat().st_size > 0
 
 
@@ -38,7 +30,6 @@ def test_uniformity(tmp_path):
 def test_errors_have_a_code_and_no_traceback(arguments, code, problem, tmp_path):
     pytest.importorskip("matplotlib")
     out = [] if arguments == ["everything"] else ["--out", tmp_path / "out"]
-    result = run(*arguments, *out)
-    assert result.exit_code == code
+    result = run("study", *arguments, *out, code=code)
     assert problem in " ".join(result.stderr.split())
     assert "Traceback" not in result.stderr
