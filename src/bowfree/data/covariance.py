@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bowfree.data.frames import drop_call, quoted, read_observations
-from bowfree.data.sample import Floats, cross_products, row_slices
+from bowfree.data.sample import Floats, cross_products, inverse_covariance, row_slices
 from bowfree.errors import DataError, FitWarning, warn
 from bowfree.graph.encodings import members, union
 from bowfree.graph.mixed_graph import MixedGraph
@@ -74,14 +74,6 @@ def read_covariance(
         )
     sd = np.sqrt(variances)
     check_scale(names, sd, "a standard deviation of")
-    if not (C == C.T).all():
-        _check_symmetric(names, C, sd)
-    size = float(n)
-    to_mle = 1.0 if size == math.inf else (size - ddof) / size
-    return names, (C + C.T) * (to_mle / 2), size
-
-
-def _check_symmetric(names: Sequence[str], C: Floats, sd: Floats) -> None:
     magnitude = np.maximum(np.abs(C), np.abs(C.T))
     excess = np.abs(C - C.T) - _PRINTING * magnitude - _ROUNDING * np.outer(sd, sd)
     if excess.max() > 0:
@@ -90,6 +82,9 @@ def _check_symmetric(names: Sequence[str], C: Floats, sd: Floats) -> None:
             f"cov is not symmetric: {C[i, j]:g} at ({names[i]!r}, {names[j]!r}) but {C[j, i]:g} at "
             f"({names[j]!r}, {names[i]!r}); are rows and columns in the same order?"
         )
+    size = float(n)
+    to_mle = 1.0 if size == math.inf else (size - ddof) / size
+    return names, (C + C.T) * (to_mle / 2), size
 
 
 def missing_values(names: Sequence[str], values: Floats, what: str, use: str = "fiml") -> DataError:
@@ -148,7 +143,19 @@ def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGrap
         _check_block(names, n, R, "")
         return
     _check_duplicates(names, R, n)
-    for block, where in _families(graph, n):
+    # Each district with its parents is a block of S that its likelihood depends on.
+    for district in district_masks(graph):
+        parents = union(graph._parents, district) & ~district
+        inside, outside = (
+            ", ".join(graph.nodes[i] for i in members(mask)) for mask in (district, parents)
+        )
+        if n <= parents.bit_count():
+            raise DataError(
+                f"n = {n:g} observations, but the district {{{inside}}} has "
+                f"{parents.bit_count()} parents ({outside}); use a graph with fewer parents"
+            )
+        block = list(members(district | parents))
+        where = f" (the district {{{inside}}} with its parents)"
         _check_block([names[k] for k in block], n, R[np.ix_(block, block)], where)
 
 
@@ -223,7 +230,7 @@ def _check_block(names: Sequence[str], n: float, R: Floats, where: str) -> None:
 def _redundant_columns(names: Sequence[str], R: Floats) -> tuple[str, list[str]]:
     """Return a sentence on columns that others determine, and the fewest columns to drop."""
     kept, dropped = independent_columns(R)
-    weights = np.linalg.solve(R[np.ix_(kept, kept)], R[np.ix_(kept, dropped)])
+    weights = inverse_covariance(R[np.ix_(kept, kept)]) @ R[np.ix_(kept, dropped)]
     return _describe_redundant(
         [
             (names[k], [names[kept[i]] for i in np.flatnonzero(np.abs(w) > _NEGLIGIBLE)])
@@ -310,35 +317,6 @@ def check_constant(names: Sequence[str], X: Floats, held: Sequence[str] | None =
         if held is not None:
             problems.append("if a column was held fixed, add it to `targets` (kind='perfect')")
         raise _drop_error("; ".join(problems), drop)
-
-
-def _families(graph: MixedGraph, n: float) -> list[tuple[list[int], str]]:
-    """Return each district with its parents, the block of S that its likelihood depends on."""
-    families = []
-    for district in district_masks(graph):
-        parents = union(graph._parents, district) & ~district
-        inside, outside = (
-            ", ".join(graph.nodes[i] for i in members(mask)) for mask in (district, parents)
-        )
-        if n <= parents.bit_count():
-            raise DataError(
-                f"n = {n:g} observations, but the district {{{inside}}} has "
-                f"{parents.bit_count()} parents ({outside}); use a graph with fewer parents"
-            )
-        block = list(members(district | parents))
-        families.append((block, f" (the district {{{inside}}} with its parents)"))
-    return families
-
-
-def inverse_covariance(S: Floats) -> Floats:
-    """Return the inverse of a covariance matrix by that of its correlations.
-
-    A general inverse chooses its pivots by size, so that its rounding errors depend on units.
-    """
-    scale = 1 / np.sqrt(S.diagonal())
-    units = scale[:, None] * scale
-    inverse: Floats = np.linalg.inv(S * units) * units
-    return inverse
 
 
 def total_effect_matrix(B: Floats) -> Floats:

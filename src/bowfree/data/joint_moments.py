@@ -157,18 +157,8 @@ class JointMoments(Moments):
 
     Attributes
     ----------
-    names : tuple of str
-        The variables.
-    n, n_rows : float
-        Number of observations in all conditions.
-    conditions : tuple of ConditionMoments
-        The conditions.
-    means : {"free", "shared"}
-        As above.
-    mean : None
-        There is no common mean.
-    notes : tuple of str
-        Remarks on how the data were processed.
+    names, n, n_rows, notes
+        As for :class:`bowfree.Moments`, of all conditions; `mean` is None.
 
     Examples
     --------
@@ -407,17 +397,13 @@ class JointMoments(Moments):
 
         Each variable is checked in the conditions that do not intervene on it.
         """
-        checked = set()
-        for condition in self.conditions:
+        checked: list[tuple[str, Floats, float]] = []  # description, S, n
+        for c in self.conditions:
             # With few rows, a variance of its own would converge to zero.
-            if condition.targets and condition.kind in ("mechanism", "noise"):
-                try:
-                    check_definite(self.names, condition.S, condition.n, graph)
-                except DataError as error:
-                    raise DataError(
-                        f"condition {condition.name!r}, which has parameters of its own "
-                        f"(kind={condition.kind!r}): {error}"
-                    ) from None
+            if c.targets and c.kind in ("mechanism", "noise"):
+                what = f"condition {c.name!r}, which has parameters of its own (kind={c.kind!r}): "
+                checked.append((what, c.S, c.n))
+        blocks = set()
         for i, name in enumerate(self.names):
             telling = tuple(k for k, c in enumerate(self.conditions) if not c.is_target[i])
             if not telling:
@@ -425,9 +411,9 @@ class JointMoments(Moments):
                     f"{name!r} is a target in every condition, so that its causes are not identified: "
                     "add a condition without this target, or drop the variable"
                 )
-            if telling in checked:
+            if telling in blocks:
                 continue
-            checked.add(telling)
+            blocks.add(telling)
             left = [self.conditions[k] for k in telling]
             n = sum(c.n for c in left)
             S = np.sum([c.n / n * c.S for c in left], axis=0)
@@ -437,15 +423,15 @@ class JointMoments(Moments):
                     f"{quoted(still)} is constant in all conditions without the target {name!r}: drop "
                     "it, or add a condition in which both vary"
                 )
+            names = join_names([c.name for c in left])
+            what = f"conditions without the target {name!r} ({names}): "
+            what = "" if len(left) == len(self.conditions) else what
+            checked.append((what, S, n - len(left) + 1))
+        for what, S, n in checked:
             try:
-                check_definite(self.names, S, n - len(left) + 1, graph)
+                check_definite(self.names, S, n, graph)
             except DataError as error:
-                if len(left) == len(self.conditions):
-                    raise
-                raise DataError(
-                    f"conditions without the target {name!r} ({join_names([c.name for c in left])}): "
-                    f"{error}"
-                ) from None
+                raise DataError(f"{what}{error}") from None
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the conditions as a data frame of "pandas", "polars" or "pyarrow"."""

@@ -346,10 +346,8 @@ class IncompleteRows(Sample):
     def effective_n(self) -> float:
         """Return the number of rows in which a pair is observed, averaged over pairs."""
         together = self.pairs()
-        d = len(together)
-        if d == 1:
-            return float(together[0, 0])
-        return float(np.round(together[np.tril_indices(d, -1)].mean()))
+        pairs = together[np.tril_indices(len(together), -1)] if len(together) > 1 else together
+        return float(np.round(pairs.mean()))
 
     def take(self, order: Sequence[int], taken: Summary) -> tuple[Summary, IncompleteRows]:
         some = list(order)
@@ -441,13 +439,7 @@ class MissingSummary(TextDisplay, ToDict, Frozen):
     p_value: float
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with the rows of each pattern, and which variables it lacks.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-            Library of the data frame.
-        """
+        """Return the patterns as a data frame of "pandas", "polars" or "pyarrow"."""
         missing = dict(zip(self.names, self.patterns.T, strict=True))
         return data_frame({"rows": list(self.rows), **missing}, backend)
 
@@ -460,7 +452,7 @@ class MissingSummary(TextDisplay, ToDict, Frozen):
         names = [quote(name) for name in self.names]
         rows = []
         for size, pattern in zip(self.rows, self.patterns, strict=True):
-            missing = ", ".join(name for name, gap in zip(names, pattern, strict=True) if gap)
+            missing = ", ".join(names[k] for k in np.flatnonzero(pattern))
             rows.append((f"{size:g}", shorten_list(missing or "none", "more", most=100)))
         yield Table(("rows", "missing"), rows, left=(1,), most=MOST_ROWS, rest="more patterns")
 
@@ -476,12 +468,7 @@ def summarize_missing(names: tuple[str, ...], sample: IncompleteRows) -> Missing
         block = found.Sigma[np.ix_(observed, observed)]
         statistic += float(rows * (z @ np.linalg.solve(block, z)))
     df = int(patterns.observed.sum()) - len(names)
-    return MissingSummary(
-        names,
-        tuple(int(k) for k in np.isnan(sample.X).sum(axis=0)),
-        ~patterns.observed,
-        tuple(float(k) for k in patterns.count),
-        statistic,
-        df,
-        float(chdtrc(df, statistic)) if df else float("nan"),
-    )
+    missing, rows = np.isnan(sample.X).sum(axis=0).tolist(), patterns.count.tolist()
+    p_value = float(chdtrc(df, statistic)) if df else math.nan
+    counts = (tuple(missing), ~patterns.observed, tuple(rows))
+    return MissingSummary(names, *counts, statistic, df, p_value)

@@ -126,9 +126,7 @@ class CompleteRows(Sample):
         """
         i, j = lower_triangle(self.deviations.shape[1])
         S, given = self.covariance(), list(fixed)
-        sd = np.sqrt(np.diag(S))
-        R = S / sd / sd[:, None]  # pivots of correlations do not depend on units
-        slopes = np.linalg.solve(R[np.ix_(given, given)], R[given]) * sd / sd[given, None]
+        slopes = inverse_covariance(S[np.ix_(given, given)]) @ S[given]
         s = (S - slopes.T @ S[given])[i, j]
         total = np.zeros((len(i), len(i)))
         sums = np.zeros((0 if self.clusters is None else self.clusters.max() + 1, len(i)))
@@ -276,6 +274,17 @@ def cross_products(X: Floats, Y: Floats) -> Floats:
 def lower_triangle(d: int) -> tuple[Indices, Indices]:
     """Return the row and column of each entry of the lower triangle, row by row."""
     return np.tril_indices(d)
+
+
+def inverse_covariance(S: Floats) -> Floats:
+    """Return the inverse of a covariance matrix by that of its correlations.
+
+    A general inverse chooses its pivots by size, so that its rounding errors depend on units.
+    """
+    scale = 1 / np.sqrt(S.diagonal())
+    units = scale[:, None] * scale
+    inverse: Floats = np.linalg.inv(S * units) * units
+    return inverse
 
 
 def normal_gamma(S: Floats) -> Floats:

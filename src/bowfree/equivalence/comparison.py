@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.conditions import are_conditions, listed_conditions
-from bowfree.data.covariance import inverse_covariance
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import inverse_covariance
 from bowfree.equivalence.decision import is_submodel
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.graph.mixed_graph import GraphLike, graph_of

@@ -38,9 +38,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.covariance import inverse_covariance, safe_inverse, total_effect_matrix
+from bowfree.data.covariance import safe_inverse, total_effect_matrix
 from bowfree.data.moments import Moments
-from bowfree.data.sample import cross_products
+from bowfree.data.sample import cross_products, inverse_covariance
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fitting import fit_moments
 from bowfree.model.inference import expected_information

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bowfree.data.covariance import inverse_covariance, is_definite
+from bowfree.data.covariance import is_definite
 from bowfree.data.joint_moments import JointMoments
-from bowfree.data.sample import Floats
+from bowfree.data.sample import Floats, inverse_covariance
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import parse_edge

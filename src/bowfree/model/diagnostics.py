@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bowfree.data.covariance import check_cases, inverse_covariance, total_effect_matrix
+from bowfree.data.covariance import check_cases, total_effect_matrix
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
-from bowfree.data.sample import Floats
+from bowfree.data.sample import Floats, inverse_covariance
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup, node_index

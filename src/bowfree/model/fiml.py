@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from bowfree.data.covariance import inverse_covariance, safe_inverse, total_effect_matrix
+from bowfree.data.covariance import safe_inverse, total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
-from bowfree.data.sample import Floats, lower_triangle
+from bowfree.data.sample import Floats, inverse_covariance, lower_triangle
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_indices import Approximation, discrepancy
 from bowfree.model.inference import (

@@ -16,13 +16,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bowfree import _core
-from bowfree.data.covariance import inverse_covariance
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import to_columns
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import CompleteRows
+from bowfree.data.sample import CompleteRows, inverse_covariance
 from bowfree.errors import BowfreeError, DataError, FitWarning, LearnedGraphWarning, warn
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph

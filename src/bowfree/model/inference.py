@@ -41,10 +41,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bowfree.data.covariance import inverse_covariance, safe_inverse, total_effect_matrix
+from bowfree.data.covariance import safe_inverse, total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
-from bowfree.data.sample import CompleteRows, Floats, Indices, lower_triangle, normal_gamma
+from bowfree.data.sample import (
+    CompleteRows,
+    Floats,
+    Indices,
+    inverse_covariance,
+    lower_triangle,
+    normal_gamma,
+)
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote

@@ -20,14 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bowfree import _core
-from bowfree.data.covariance import (
-    check_definite,
-    inverse_covariance,
-    safe_inverse,
-    total_effect_matrix,
-)
+from bowfree.data.covariance import check_definite, safe_inverse, total_effect_matrix
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
-from bowfree.data.sample import Floats, Indices
+from bowfree.data.sample import Floats, Indices, inverse_covariance
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_indices import FitIndices, chi2_upper_tail, discrepancy, fit_indices, srmr
