@@ -106,7 +106,7 @@ def test_rows_with_missing_values():
     ("clusters", "message"),
     [
         ("class", "no column 'class' of clusters"),
-        (3, "clusters = 3: must be labels of rows"),
+        (3, "clusters = 3: must be one label for each row"),
         ([1, 2], "one label for each of the 400 rows"),
         ([None] * 400, "missing labels"),
         (["a"] * 400, "at least two clusters"),

@@ -220,6 +220,8 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
     ("SearchResult.fit", "holdout"): lambda: DATA,
     ("ExhaustiveResult.fit", "holdout"): lambda: DATA,
     ("Knowledge.from_toml", "path"): lambda: written("knowledge.toml", 'forbidden = ["a -> b"]'),
+    ("Knowledge.from_waves", "names"): lambda: ["a_1", "a_2", "b"],
+    ("Knowledge.from_waves", "max_lag"): lambda: 1,
     ("random_bap", "method"): lambda: "mcmc",
     ("equivalence_class", "method"): lambda: "exact",
     ("plot.design", "result"): lambda: result("Design"),
@@ -233,6 +235,7 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
         for word in ("estimate", "truth")
     },
     ("effects.sensitivity", "fit"): lambda: result("Fit"),
+    ("effects.lagged_effects", "fit"): lambda: result("Fit"),
     ("effects.path_effect_bounds", "graphs"): lambda: result("EquivalenceClass"),
     ("plot.sensitivity", "result"): lambda: bf.effects.sensitivity(result("Fit"), of="a", on="b"),
     ("Sensitivity.adjusted", "r2_exposure"): lambda: 0.1,

@@ -42,9 +42,13 @@ fixed_x
 penalty
 --indices flag | Add score tests for all edges that are absent.
 --changes flag | Add exact refits with each edge added, removed or changed.
+--waves/lags flag | Add effects by lag; waves are the numbers at the end of names (x_1, x_2).
+--equal-waves flag | Make effects of the same variables and lag equal in all waves.
 """)
 @opt.json_option
-def fit(indices: bool, changes: bool, as_json: bool, **given: Any) -> None:
+def fit(
+    indices: bool, changes: bool, lags: bool, equal_waves: bool, as_json: bool, **given: Any
+) -> None:
     """Fit the parameters of a graph to DATA, a file with named columns.
 
     DATA is a text file (.csv, .tsv, .txt, also .gz and .zst), or .parquet, .feather, .sav, .dta or
@@ -65,6 +69,8 @@ def fit(indices: bool, changes: bool, as_json: bool, **given: Any) -> None:
     model = opt.read_model(given)
     source = read_source(given)
     arguments = source.arguments(graph_of(model).nodes)
+    if equal_waves:
+        inference["equal"] = bf.effects.equal_over_waves(model)
     work = Work.begin()
     result = work.run(
         "the fit", bf.fit, model, **arguments, penalty=penalty, **inference, required=True
@@ -74,6 +80,8 @@ def fit(indices: bool, changes: bool, as_json: bool, **given: Any) -> None:
     more: dict[str, Any] = {}
     if isinstance(model, LavaanModel) and model.definitions:
         more["defined"] = work.run("defined parameters", model.defined, result)
+    if lags or equal_waves:
+        more["lagged_effects"] = work.run("--waves", bf.effects.lagged_effects, result)
     if indices:
         more["modification_indices"] = work.run("--indices", result.modification_indices)
     if changes:
@@ -195,7 +203,11 @@ def effects(
         if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
     }
     averages = given["graph"] is None and given["graph_file"] is None
-    wrong = ["limit"] if averages else [*opt.SEARCH_NAMES, "knowledge", "steps", "max_steps"]
+    wrong = (
+        ["limit"]
+        if averages
+        else [*opt.SEARCH_NAMES, "knowledge", "waves", "max_lag", "steps", "max_steps"]
+    )
     place = "belongs to" if averages else "does not go together with"
     opt.refuse(
         {
@@ -209,6 +221,7 @@ def effects(
     graph = None if averages else opt.read_graph(given)
     source = read_source(given)
     arguments = source.arguments(None if graph is None else graph.nodes)
+    opt.add_waves(search, arguments.get("data"))
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
     if of or on:
         names = bf.moments(**arguments).names
@@ -294,6 +307,7 @@ def bootstrap(
     opt.refuse({rows: source.cov is not None})
     arguments = source.arguments()
     data = arguments.pop("data")
+    opt.add_waves(search, data)
     if source.conditions is not None:
         data = bf.moments(data, means=arguments["means"])
     if "shrinkage" in arguments:

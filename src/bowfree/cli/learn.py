@@ -83,6 +83,7 @@ def learn(
     rows_missing = holdout is not None and source.cov is not None
     opt.refuse({"--holdout needs observations; DATA is a covariance matrix": rows_missing})
     arguments = source.arguments(rows=holdout is not None)
+    opt.add_waves(search, arguments.get("data"))
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
     rows = None if source.conditions is not None else arguments.get("data")
     work = Work.begin()

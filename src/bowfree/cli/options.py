@@ -195,6 +195,8 @@ graph_options = group(
 )
 search_options = options("""
 --knowledge FILE | TOML file with required and forbidden edges, tiers, unconfounded variables.
+--waves flag | Waves are the numbers at the end of names (x_1, x_2): no effects back in time.
+--max-lag int>=0 | With --waves: no direct effects over more waves than this.
 graph_class
 max_in_degree
 max_district
@@ -287,7 +289,29 @@ def read_search(given: dict[str, Any]) -> dict[str, Any]:
     path = given.pop("knowledge")
     with naming("--knowledge"):
         knowledge = None if path is None else Knowledge.from_toml(path)
-    return {name: given.pop(name) for name in SEARCH_NAMES} | {"knowledge": knowledge}
+    waves, lag = given.pop("waves"), given.pop("max_lag")
+    refuse(
+        {
+            "--max-lag needs --waves": lag is not None and not waves,
+            "--waves and the tiers of --knowledge exclude each other": waves
+            and knowledge is not None
+            and bool(knowledge.tiers),
+        }
+    )
+    found = {name: given.pop(name) for name in SEARCH_NAMES} | {"knowledge": knowledge}
+    return found | ({"waves": (lag,)} if waves else {})
+
+
+def add_waves(search: dict[str, Any], data: Any) -> None:
+    """Replace ``--waves`` in the values of `search_options` by knowledge about the columns."""
+    if "waves" not in search:
+        return
+    (lag,) = search.pop("waves")
+    names = [*(data[0].data if isinstance(data, list) else getattr(data, "names", data))]
+    known = search["knowledge"] or Knowledge()
+    edges = {name: getattr(known, name) for name in ("required", "forbidden", "unconfounded")}
+    with naming("--waves"):
+        search["knowledge"] = Knowledge.from_waves(names, max_lag=lag, **edges)
 
 
 def read_budget(given: dict[str, Any]) -> dict[str, Any]:

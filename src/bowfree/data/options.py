@@ -469,14 +469,17 @@ class DataOptions:
             rest, labels = take_column(data, labels)
             data = data if graph is not None and self.clusters in graph.nodes else rest
         try:
-            labels = list(labels)
-        except TypeError:
-            raise DataError(f"clusters = {short_repr(labels)}: must be labels of rows") from None
-        if any(label is None or label != label for label in labels):
+            cells = np.asarray(labels, dtype=object)
+            words = np.array([str(label) for label in cells.tolist()] if cells.ndim == 1 else [])
+        except Exception:  # raised by the library that the object is from
+            cells = words = np.zeros(())
+        if cells.ndim != 1:
+            raise DataError(f"clusters = {short_repr(labels)}: must be one label for each row")
+        if np.isin(words, ("None", "nan", "NaT", "<NA>")).any():
             raise DataError(
                 "clusters has missing labels: drop these rows, or give each its own label"
             )
-        return data, np.array([str(label) for label in labels])
+        return data, words
 
     def _drop_missing(
         self, names: tuple[str, ...], X: Floats, weights: Floats | None, ordered: bool, use: str

@@ -12,3 +12,6 @@ from .mediation import path_effect_bounds as path_effect_bounds
 from .mediation import path_effects as path_effects
 from .sensitivity import Sensitivity as Sensitivity
 from .sensitivity import sensitivity as sensitivity
+from .waves import LaggedEffects as LaggedEffects
+from .waves import equal_over_waves as equal_over_waves
+from .waves import lagged_effects as lagged_effects

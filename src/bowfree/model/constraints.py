@@ -27,7 +27,7 @@ from bowfree.model.inference import (
     split_parameters,
 )
 from bowfree.text_reading import short_repr
-from bowfree.validation import is_number
+from bowfree.validation import as_list, is_number
 
 if TYPE_CHECKING:
     from bowfree.model.fit_result import Fit
@@ -52,6 +52,8 @@ class Constraints:
         """Return the constraints on edges written as ``"x -> y"``; None if there are none."""
 
         def parameter(edge: str) -> Parameter:
+            if not isinstance(edge, str):
+                raise BowfreeError(f"{short_repr(edge)} should be an edge, such as 'x -> y'")
             i, mark, j = parse_edge(graph.nodes, edge, None, None)
             found: Parameter = ("B", j, i) if mark == "->" else ("Omega", min(i, j), max(i, j))
             masks = graph._parents if mark == "->" else graph._spouses
@@ -59,13 +61,20 @@ class Constraints:
                 raise BowfreeError(f"the graph has no edge {short_repr(edge)}")
             return found
 
+        if fixed is not None and not isinstance(fixed, Mapping):
+            raise BowfreeError(f"fixed = {short_repr(fixed)}: must be a mapping, {{'x -> y': 0.5}}")
         values = {} if fixed is None else dict(fixed)
         for edge, value in values.items():
             if not is_number(value) or not np.isfinite(value):
                 raise BowfreeError(
                     f"fixed: the value {short_repr(value)} of {edge!r} is not a number"
                 )
-        if isinstance(equal, str) or any(isinstance(edges, str) for edges in equal):
+        equal = (
+            []
+            if isinstance(equal, tuple) and not equal
+            else as_list("equal", equal, "lists of edges")
+        )
+        if any(not isinstance(edges, list | tuple) for edges in equal):
             raise BowfreeError("equal must be a list of lists of edges, [['x -> y', 'y -> z']]")
         sets = tuple(tuple(map(parameter, edges)) for edges in equal)
         numbers = tuple((parameter(edge), float(value)) for edge, value in values.items())

@@ -26,13 +26,14 @@ from bowfree.graph.mixed_graph import MixedGraph, graph_of
 from bowfree.graph.text import quote
 from bowfree.parameters import public
 from bowfree.text_reading import join_names, read_text, short_repr, similar_names, truncate
-from bowfree.validation import check_path
+from bowfree.validation import check_count, check_path
 
 Edge = tuple[str, str, str]
 
 _MIRROR = {"->": "<-", "<-": "->", "<->": "<->", "--": "--"}
 _STATE = {"->": FORWARD, "<-": BACKWARD, "<->": BIDIRECTED}
 _ALL = 0b1111
+_WAVE = re.compile(r"(.+?)[_.][tTwW]?([0-9]{1,6})")
 _FIELDS = ("required", "forbidden", "tiers", "unconfounded")
 
 # A name is a JSON string or a sequence of characters without spaces.
@@ -112,6 +113,60 @@ class Knowledge:
                 f"unknown key {short_repr(unknown[0])}; the keys are {', '.join(_FIELDS)}"
             )
         return cls(**content)
+
+    @classmethod
+    @public
+    def from_waves(
+        cls,
+        names: Iterable[str],
+        *,
+        max_lag: int | None = None,
+        required: Iterable[str | Sequence[str]] = (),
+        forbidden: Iterable[str | Sequence[str]] = (),
+        unconfounded: Iterable[str] = (),
+    ) -> Knowledge:
+        """Return tiers from the numbers of waves at the end of names: ``x_1, y_1, x_2, y_2``.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The variables. A wave is a number after ``_`` or ``.``, perhaps with the letter t or w
+            (``x_t2``). Variables without one, such as sex, are in a tier before all waves.
+        max_lag : int, optional
+            Forbid directed edges over more than this number of consecutive waves.
+        required, forbidden, unconfounded
+            As for the class.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> bf.Knowledge.from_waves(["sex", "x_1", "y_1", "x_2", "y_2"]).tiers
+        (('sex',), ('x_1', 'y_1'), ('x_2', 'y_2'))
+        """
+        listed = _names(names, "names")
+        waves = sorted({wave for name in listed if (wave := wave_of(name)[1]) is not None})
+        if len(waves) < 2:
+            raise KnowledgeError(
+                f"waves: the names {join_names(listed)} have fewer than two waves; a wave is a number "
+                "after _ or ., as in x_1, x_2"
+            )
+        tiers = [[name for name in listed if wave_of(name)[1] == wave] for wave in (None, *waves)]
+        limits = []
+        if max_lag is not None:
+            check_count("max_lag", max_lag, 0)
+            for late in range(max_lag + 1, len(waves)):
+                limits += [
+                    (a, "->", b)
+                    for early in range(late - max_lag)
+                    for a in tiers[1 + early]
+                    for b in tiers[1 + late]
+                ]
+        return cls(
+            required,
+            [*_as_list(forbidden, "forbidden"), *limits],
+            filter(None, tiers),
+            unconfounded,
+        )
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Knowledge:
@@ -238,6 +293,12 @@ class Knowledge:
         return [(a, b) for a, mark, b in self.required if mark == "->"] + [
             (b, a) for a, mark, b in self.required if mark == "<-"
         ]
+
+
+def wave_of(name: str) -> tuple[str, int | None]:
+    """Return a variable without its wave, and the number of the wave, if there is one."""
+    found = _WAVE.fullmatch(name)
+    return (name, None) if found is None else (found[1], int(found[2]))
 
 
 def _as_list(values: Any, where: str) -> list[Any]:
