@@ -79,6 +79,8 @@ def render(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    compact = {"allow_nan": False, "ensure_ascii": False, "separators": (",", ":")}
+    environment.policies["json.dumps_kwargs"] = compact
     inputs = Inputs(data, equivalence_class, bounds, average, bootstrap, stability, settings)
     folder = Path(__file__).parent
     html: str = environment.get_template("page.html").render(

@@ -6,12 +6,10 @@ import json
 import math
 import platform
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
-
-from markupsafe import Markup
 
 from bowfree import __version__
 from bowfree.data.diagnostics import diagnose_if_rows, has_rows
@@ -145,12 +143,13 @@ def report_content(
     has_targets = isinstance(fit.moments, JointMoments) and bool(fit.moments.targets)
     runs = () if search is None else search.runs
     return {
+        "count": count,
+        "p_text": p_text,
         "fit": fit,
         "n": "population" if math.isinf(fit.n) else f"{fit.n:.0f} observations",
         "graph": graph,
         "graph_title": "Graph" if isinstance(result, Fit) else "Best graph",
         "view": view,
-        "view_json": _script_json(view.script),
         "score": fit.score if isinstance(result, Fit) else result.score,
         "caption": _caption(fit, result, summary),
         "other_score": "" if isinstance(result, Fit) else _other_score(result, fit),
@@ -166,14 +165,6 @@ def report_content(
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
         "varying": varying,
-        "test": fit.valid_test,
-        "p_value": p_text(fit.valid_test.p_value, 3),
-        "n_variables": count(len(graph), "variable"),
-        "n_causes": count(graph.n_directed, "direct effect"),
-        "n_confounders": count(graph.n_bidirected, "hidden common cause"),
-        "n_same_ends": sum(
-            (edge.end_at_a != "circle") + (edge.end_at_b != "circle") for edge in summary.edges
-        ),
         "class_noun": {"dag": "DAG", "bidirected": "bidirected graph"}.get(
             space.graph_class, "graph"
         ),
@@ -212,7 +203,7 @@ def report_content(
             ("scipy", version("scipy")),
             ("platform", f"{platform.system()} {platform.machine()}"),
         ],
-        "download": _script_json(_download(fit, summary)),
+        "download": _download(fit, summary),
     }
 
 
@@ -288,11 +279,3 @@ def _download(fit: Fit, summary: ClassSummary) -> dict[str, Any]:
     content = fit.to_dict()
     del content["B"], content["Omega"]
     return content | {"graph": str(fit.graph), "class": summary.to_dict()}
-
-
-def _script_json(content: Mapping[str, Any] | Iterable[Any]) -> Markup:
-    """Return JSON for a script element; no name can end the element or open a comment."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return Markup(text)

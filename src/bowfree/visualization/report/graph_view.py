@@ -119,7 +119,8 @@ def graph_view(
         names.insert(0 if dense else len(names), "modules")
     else:
         groups = ()
-    labels = [svg_label(edge) for edge in edges]
+    stds = [edge.estimate.std_all for edge in edges]
+    labels = [f"{std:.2f}" if math.isfinite(std) else "" for std in stds]
     label_sizes = np.array([[_DIGIT * len(label), _LABEL_HEIGHT] for label in labels])
     layouts: dict[str, Any] = {}
     for name in names:
@@ -174,12 +175,6 @@ def graph_view(
             "layouts": layouts,
         },
     )
-
-
-def svg_label(edge: EdgeView) -> str:
-    """Return the number on an edge."""
-    std = edge.estimate.std_all
-    return f"{std:.2f}" if math.isfinite(std) else ""
 
 
 def _svg_edge(edge: EdgeView, curve: Curve, label: str, spot: Floats) -> dict[str, Any]:
