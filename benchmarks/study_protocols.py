@@ -48,25 +48,25 @@ class Variant(Protocol):
             return {"cov": sem.covariance(), "n": self.settings["n"], "ddof": 0}
         return super().data(sem, rng)
 
-    def search(self, truth, data, rng, budget):
+    def search(self, truth, data, budget):
         if self.settings["report"] == "true-class":
             return SimpleNamespace(graph=truth)
         if not self.settings["limit_search"]:
-            return super().search(truth, data, rng, budget)
+            return super().search(truth, data, budget)
         names = ("strategy", "restarts", "penalty", "max_in_degree", "method", "max_iter")
         options = {name: self.settings[name] for name in names}
-        return bf.greedy_search(**data, **options, rng=rng, time_limit=budget.seconds_left)
+        return bf.greedy_search(**data, **options, rng=budget.rng, time_limit=budget.seconds_left)
 
     def class_of(self, graph, data):
         if self.settings["classes"] == "exact":
             return bf.equivalence_class(graph, limit=CLASS_LIMIT)
         return super().class_of(graph, data)
 
-    def estimate(self, result, members, data, rng, budget):
+    def estimate(self, result, members, data, budget):
         if self.settings["report"] == "averaged":
-            average = bf.averaged_effects(result, rng=rng, time_limit=budget.seconds_left)
+            average = bf.averaged_effects(result, rng=budget.rng, time_limit=budget.seconds_left)
             return average.probability_all_members
-        return super().estimate(result, members, data, rng, budget)
+        return super().estimate(result, members, data, budget)
 
 
 class Description(NamedTuple):

@@ -14,6 +14,8 @@ from bowfree.studies.demo import free_folder, run_demo
 
 def test_demo_data_fit_their_model():
     model = bf.datasets.demo_model()
+    made = np.round(model.sample(1000, rng=20170), 4)
+    assert made.tobytes() == bf.datasets.load_demo().X.tobytes()
     fit = bf.fit(model.graph, bf.datasets.load_demo())
     assert fit.p_value > 0.05
     # Four standard errors: a wrong sign or a swapped pair of names is far outside.

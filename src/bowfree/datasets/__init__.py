@@ -8,7 +8,7 @@ every function accepts as ``data``.
 """
 
 from bowfree.datasets.files import read_covariance, read_table
-from bowfree.datasets.greenhouse import demo_model, load_demo, make_demo
+from bowfree.datasets.greenhouse import demo_model, load_demo
 from bowfree.datasets.sachs import SACHS_CONDITIONS, SachsCondition, load_sachs
 from bowfree.datasets.tables import Table, write_table
 
@@ -19,7 +19,6 @@ __all__ = [
     "demo_model",
     "load_demo",
     "load_sachs",
-    "make_demo",
     "read_covariance",
     "read_table",
     "write_table",

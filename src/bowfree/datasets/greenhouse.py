@@ -11,8 +11,7 @@ Roots and fruit have an unmeasured common cause, the soil. The data identify ``l
 ``fruit -> sweetness`` and ``roots <-> fruit``. Whether ``sun``, ``water`` and ``pot`` act on their
 neighbors or share hidden causes with them is not identified (section 2.4).
 
-`make_demo` draws the numbers from the model and rounds them to four digits, so that the file is the
-same on every machine.
+The file has ``np.round(demo_model().sample(1000, rng=20170), 4)``.
 """
 
 from __future__ import annotations
@@ -43,8 +42,6 @@ _VARIANCES = {
     "sweetness": 0.5,
 }
 _SOIL = 0.45  # covariance of roots and fruit due to the soil
-_N = 1000
-_SEED = 20170
 
 
 def demo_model() -> LinearSEM:
@@ -73,24 +70,6 @@ def demo_model() -> LinearSEM:
     i, j = index["roots"], index["fruit"]
     Omega[i, j] = Omega[j, i] = _SOIL
     return LinearSEM(graph, B, Omega)
-
-
-def make_demo() -> Table:
-    """Simulate the demo data from their model.
-
-    Returns
-    -------
-    Table
-        The same as `load_demo`, bit for bit.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> (bf.datasets.make_demo().X == bf.datasets.load_demo().X).all()
-    np.True_
-    """
-    model = demo_model()
-    return Table(model.graph.nodes, np.round(model.sample(_N, rng=_SEED), 4))
 
 
 def load_demo() -> Table:

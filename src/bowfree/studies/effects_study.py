@@ -359,12 +359,13 @@ class Protocol:
         truth = random_bap(p.d, max_in_degree=p.max_in_degree, rng=for_data)
         data = self.data(random_sem(truth, rng=for_data), for_data)
         began, cpu_began = time.perf_counter(), time.thread_time()
-        result = self.search(truth, data, for_search, budget)
+        own = budget.for_task(for_search)
+        result = self.search(truth, data, own)
         found = result.graph
         searched = time.perf_counter()
         true_class, found_class = self.class_of(truth, data), self.class_of(found, data)
         true_effects = self.minimal_effects(true_class, data)
-        estimate = self.estimate(result, found_class, data, for_search, budget)
+        estimate = self.estimate(result, found_class, data, own)
         curve = paper_roc(true_effects, estimate)
         row = Row(
             auc=curve.auc,
@@ -392,15 +393,13 @@ class Protocol:
         n = self.settings["n"]
         return {"cov": np.cov(sem.sample(n, rng=rng), rowvar=False), "n": n}
 
-    def search(
-        self, truth: MixedGraph, data: dict[str, Any], rng: np.random.Generator, budget: Budget
-    ) -> Any:
+    def search(self, truth: MixedGraph, data: dict[str, Any], budget: Budget) -> Any:
         """Return the result of the search; it starts from sparse graphs, but is not limited."""
         p = SimpleNamespace(**self.settings)
         starts = None
         if p.strategy == "restart":
             size = 100 if p.restarts is None else p.restarts
-            sparse = random_bap(p.d, max_in_degree=p.max_in_degree, size=size, rng=rng)
+            sparse = random_bap(p.d, max_in_degree=p.max_in_degree, size=size, rng=budget.rng)
             starts = [MixedGraph(truth.nodes), *sparse]
         return greedy_search(
             **data,
@@ -409,7 +408,7 @@ class Protocol:
             starts=starts,
             restarts=None if starts else p.restarts,
             penalty=p.penalty,
-            rng=rng,
+            rng=budget.rng,
             time_limit=budget.seconds_left,
         )
 
@@ -419,12 +418,7 @@ class Protocol:
         return empirical_class(graph, **data, epsilon=epsilon, limit=CLASS_LIMIT, **self._fitting)
 
     def estimate(
-        self,
-        result: Any,
-        members: EquivalenceClass,
-        data: dict[str, Any],
-        rng: np.random.Generator,
-        budget: Budget,
+        self, result: Any, members: EquivalenceClass, data: dict[str, Any], budget: Budget
     ) -> Floats:
         """Return the numbers that rank the pairs: the minimal effects over the class found."""
         return self.minimal_effects(members, data)
