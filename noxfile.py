@@ -50,6 +50,13 @@ def lint(session: nox.Session) -> None:
     session.run("mypy", "--strict", "src")
 
 
+@nox.session(venv_backend="none")
+def javascript(session: nox.Session) -> None:
+    """Check the types of the workbench's JavaScript and lint it (needs npm)."""
+    session.run("npm", "install", "--no-audit", "--no-fund", "--no-package-lock")
+    session.run("npm", "run", "check")
+
+
 @nox.session
 def core(session: nox.Session) -> None:
     """Build the core as a C++ library without Python and run its tests."""

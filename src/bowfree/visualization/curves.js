@@ -1,3 +1,4 @@
+// @ts-check
 // --- curves: draws edges as bowfree.visualization.svg does, for pages whose nodes can be moved ---
 // A curve is a chain of quadratic curves: start, control point, joint, control point, ..., end.
 // bowfree.visualization.routing chooses it; only while a box moves, its edges are drawn with their
@@ -88,7 +89,7 @@ async function savePicture(text, kind, name) {
     const canvas = document.createElement("canvas"),
       scale = Math.min(2, 8000 / Math.max(image.width, image.height));
     [canvas.width, canvas.height] = [scale * image.width, scale * image.height];
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
     link.href = canvas.toDataURL("image/png");
   }
   link.download = `${name}.${kind}`;
@@ -146,8 +147,9 @@ function clipped(curve, ends) {
 
 // The marks at both ends (heads as paths, circles as centers) and the line between them.
 function edgeShape(points, marks) {
-  const heads = ["", ""],
-    circles = [null, null];
+  const heads = ["", ""];
+  /** @type {(number[] | null)[]} */
+  const circles = [null, null];
   const last = points.length - 1;
   const tips = [
     [points[0], points[1]],

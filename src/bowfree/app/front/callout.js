@@ -1,12 +1,15 @@
+// @ts-check
 // --- callout: why a change is impossible, shown on the canvas ---
 
 class Callout {
+  /** @param {Workbench} bench */
   constructor(bench) {
     this.bench = bench;
     this.element = make("div", { class: "callout", role: "alert", hidden: true });
   }
 
   // Show an error between two variables, with a possible alternative.
+  /** @param {any} answer @param {Pair | null} pair */
   show(answer, pair = null) {
     const { bench, element } = this,
       { error } = answer;

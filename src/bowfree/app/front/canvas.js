@@ -1,11 +1,17 @@
+// @ts-check
 // --- canvas: a graph view that can be edited ---
 
 class Canvas extends GraphView {
+  /** @type {Record<string, (...given: any[]) => any>} */ actions;
+  mode = "->";
+  /** @type {number | null} */ from = null; // where an edge was started
+  /** @type {any} */ dragged = null;
+
   // `actions` are draw(a, mark, b), move(v, x, y), edgeMenu(k, point), nodeMenu(v, point),
   // pairMenu(a, b, point), edgeKey(k, key), say(text).
   constructor(host, variables, name, actions) {
     super(host, variables, name);
-    Object.assign(this, { actions, mode: "->", from: null, dragged: null });
+    this.actions = actions;
     this.svg.addEventListener("pointermove", (event) => this.drag(event));
     this.svg.addEventListener("pointerup", (event) => this.drop(event));
     this.svg.addEventListener("pointercancel", () => this.endDrag());

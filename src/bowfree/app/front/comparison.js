@@ -1,6 +1,15 @@
+// @ts-check
 // --- comparison: another graph beside the current one ---
 
 class Comparison {
+  /** @type {number | string | null} */ which = null;
+  /** @type {any} */ graph = null;
+  /** @type {Curves} */ curves = {};
+  /** @type {any} */ result = null;
+  /** @type {any} */ view = null;
+  /** @type {object | null} */ request = null; // the last one
+
+  /** @param {Workbench} bench */
   constructor(bench) {
     this.bench = bench;
     this.reset();
@@ -19,7 +28,8 @@ class Comparison {
 
   async show(which) {
     const { bench } = this,
-      request = (this.request = {});
+      request = {};
+    this.request = request;
     const answer = await bench.transport.ask({ do: "compare", which });
     if (this.request !== request) return; // closed meanwhile, or another one was requested
     if (answer.error) {

@@ -1,8 +1,10 @@
+// @ts-check
 // --- decorations: labels of edges, forbidden edges, bands ---
 
 const MAX_LABELED = 45; // edges that are labeled by default
 
 // Labels of edges, where the session has placed them.
+/** @param {GraphView} view */
 function labelParts(view) {
   let kind = view.display.labels;
   if (kind === "auto") {
@@ -10,7 +12,7 @@ function labelParts(view) {
     kind = several ? "none" : view.details.shares ? "shares" : "standardized";
   }
   return view.edges.flatMap((edge, k) => {
-    const e = view.details.estimates && view.details.estimates[k],
+    const e = view.details.estimates?.[k],
       share = view.shareOf(k),
       points = view.curveOf(k);
     let text = "";
@@ -55,6 +57,7 @@ function onActivate(element, act) {
 }
 
 // Forbidden edges, as dashed lines.
+/** @param {GraphView} view */
 function ruleParts(view) {
   return view.knowledge.forbidden.map(([a, mark, b]) => {
     const points = view.curveOfEdge([a, "--", b]);
@@ -80,10 +83,12 @@ function ruleParts(view) {
 }
 
 // The best additions, as faint dashed edges; a click takes one.
+/** @param {GraphView} view */
 function ghostParts(view) {
   const found = view.details.suggestions;
   if (!found || !view.display.suggestions) return [];
   return found.map(({ a, after, b, score }) => {
+    /** @type {Edge} */
     const edge = after === "<-" ? [b, "->", a] : [a, after, b];
     const points = view.curveOfEdge(edge);
     if (!points) return null;
@@ -108,6 +113,7 @@ function ghostParts(view) {
 }
 
 // Tiers, as bands.
+/** @param {GraphView} view */
 function bandParts(view) {
   const [left, , width] = view.frame();
   return view.bands.flatMap(([top, bottom], k) => [

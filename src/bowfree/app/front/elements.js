@@ -1,9 +1,11 @@
+// @ts-check
 // --- elements: creating elements, and formatting numbers ---
 // Names of variables come from data: they are written as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
 // Create an element with attributes, listeners (on...) and children; strings become text nodes.
+/** @param {string} tag @param {Record<string, any>} attributes @param {any[]} children @returns {any} */
 function make(tag, attributes = {}, ...children) {
   const names = tag.split(":");
   const element =
@@ -21,6 +23,7 @@ const button = (text, onclick, more = {}) =>
   make("button", { type: "button", onclick, ...more }, text);
 
 const MINUS = "\u2212";
+/** @type {(x: any) => boolean} */
 const missing = (x) => x === null || x === undefined;
 const fixed = (x, digits) => (missing(x) ? "–" : x.toFixed(digits).replace("-", MINUS));
 const signed = (x, digits) => (missing(x) ? "–" : (x < 0 ? "" : "+") + fixed(x, digits));
@@ -44,7 +47,9 @@ const percent = (x) =>
 const counted = (n, word) =>
   `${typeof n === "number" ? n.toLocaleString("en") : n} ${word}${n === 1 ? "" : "s"}`;
 
+/** @type {Record<string, string>} */
 const ARROWS = { "->": "→", "<-": "←", "<->": "↔", "--": "—", "": "…" };
+/** @type {Record<string, string>} */
 const REVERSED = { "->": "<-", "<-": "->", "<->": "<->", "--": "--", "": "" };
 
 function table(headings, rows, caption) {

@@ -1,3 +1,4 @@
+// @ts-check
 // --- frame: the elements around the canvas ---
 
 const MODES = [
@@ -19,6 +20,7 @@ const KEYS = [
   ["Escape", "close a menu, or cancel an edge"],
 ];
 
+/** @param {Workbench} bench */
 function nameList(bench) {
   return make(
     "datalist",
@@ -28,6 +30,7 @@ function nameList(bench) {
 }
 
 // Create the elements of the page; those that change are fields of the workbench.
+/** @param {Workbench} bench */
 function buildFrame(bench) {
   bench.status = make("p", { class: "status", role: "status", "aria-live": "polite" });
   bench.numbers = make("dl", { class: "numbers", "aria-label": "Fit of the graph" });

@@ -1,16 +1,30 @@
+// @ts-check
 // --- graph view: a drawing of a graph ---
 
 const READABLE = 0.75,
   LARGEST = 3; // smallest scale with readable names, and largest scale
 
 class GraphView {
+  /** @type {string[]} */ names;
+  /** @type {string[]} */ labels;
+  /** @type {Point[]} */ sizes;
+  /** @type {HTMLElement} */ host;
+  /** @type {Edge[]} */ edges = [];
+  /** @type {any[]} */ parts = []; // elements of the edges
+  /** @type {Curves} */ curves = {}; // by edge, from the session
+  /** @type {Point[]} */ centers = [];
+  /** @type {Pair[]} */ bands = [];
+  /** @type {Knowledge} */ knowledge;
+  /** @type {Details} */ details;
+  /** @type {number} */ scale = 0; // 0 before the first drawing
+  /** @type {Point} */ origin;
+  userScale = false;
+  /** @type {Map<string, any>} */ partOf = new Map(); // elements of the edges, by pair
+
+  /** @param {HTMLElement} host @param {Variables} variables @param {string} name */
   constructor(host, variables, name) {
-    Object.assign(this, { host, ...variables, scale: null });
-    this.edges = [];
-    this.curves = {}; // by edge, from the session
+    Object.assign(this, { host, ...variables });
     this.moved = new Set(); // boxes that were moved since
-    this.centers = [];
-    this.bands = [];
     this.display = { labels: "auto", marks: false, least: 0, suggestions: true };
     this.groups = Object.fromEntries(
       ["bands", "rules", "ghosts", "lines", "labels", "boxes", "rubber"].map((part) => [
@@ -86,7 +100,7 @@ class GraphView {
     const tier = this.knowledge.tiers.findIndex((names) => names.includes(v));
     if (tier >= 0) notes.push(`tier ${tier + 1}`);
     if (this.knowledge.unconfounded.includes(v)) notes.push("unconfounded");
-    const role = (this.details.question || []).indexOf(v);
+    const role = this.details.question ? this.details.question.indexOf(v) : -1;
     if (role >= 0) notes.push(["exposure", "outcome"][role]);
     this.boxes[v].classList.toggle("exposure", role === 0);
     this.boxes[v].classList.toggle("outcome", role === 1);
@@ -96,13 +110,15 @@ class GraphView {
   }
 
   // Further notes about a box.
-  notesOf() {
+  /** @param {number} _v @returns {string[]} */
+  notesOf(_v) {
     return [];
   }
 
   // --- content ---
 
   // A new arrangement is shown as a whole; after the move of one box the view stays as it is.
+  /** @param {{ centers: Point[], bands: Pair[], curves: Curves }} positions */
   setPositions({ centers, bands, curves }) {
     const different = centers.filter((center, v) => {
       const [x, y] = this.centers[v] || [];
@@ -120,6 +136,7 @@ class GraphView {
 
   // `details` has knowledge, estimates, ends, shares, and `differs`, the differences from another
   // graph.
+  /** @param {Edge[]} edges @param {Details} details */
   setGraph(edges, details) {
     Object.assign(this, { edges, knowledge: details.knowledge, details });
     this.curves = details.curves || this.curves;
@@ -150,7 +167,7 @@ class GraphView {
 
   // One element for each adjacent pair. It is kept while the pair is adjacent, with its focus.
   updateParts() {
-    const before = this.partOf || new Map(),
+    const before = this.partOf,
       focused = this.svg.getRootNode().activeElement;
     this.partOf = new Map();
     this.parts = this.edges.map(([a, , b], k) => {
@@ -216,7 +233,7 @@ class GraphView {
   // Whether an edge is on a causal or a biasing path of the selected effect, or aside.
   pathKind(k) {
     const { paths } = this.details;
-    if (!paths || !paths.causal) return "";
+    if (!paths?.causal) return "";
     if (paths.causal.includes(k)) return "causal";
     return paths.biasing.includes(k) ? "biasing" : "aside";
   }
@@ -224,7 +241,7 @@ class GraphView {
   describeEdge(k, locked, differs) {
     const [a, mark, b] = this.edges[k];
     const notes = [`${this.names[a]} ${ARROWS[mark]} ${this.names[b]}`];
-    const e = this.details.estimates && this.details.estimates[k];
+    const e = this.details.estimates?.[k];
     if (e) {
       notes.push(
         `${significant(e.estimate)} (${significant(e.low)} to ${significant(e.high)})`,
@@ -247,7 +264,7 @@ class GraphView {
 
   describeShare(k) {
     const share = this.shareOf(k);
-    if (missing(share)) return "";
+    if (missing(share) || !this.details.shares) return "";
     return this.details.shares.of === "resamples"
       ? `in ${percent(share)} of the resamples`
       : `probability ${percent(share)}`;
@@ -270,6 +287,7 @@ class GraphView {
   }
 
   // The curve that the session has chosen; while a box moves, a simple curve with the same bend.
+  /** @param {Edge} edge @returns {any} */
   curveOfEdge([a, mark, b]) {
     const found = this.curves[`${a},${mark},${b}`];
     if (found && !this.moved.has(a) && !this.moved.has(b)) return found.points;
@@ -281,8 +299,8 @@ class GraphView {
 
   // Whether an edge is weaker than the limit of the edge filter.
   isWeak(k) {
-    const e = this.details.estimates && this.details.estimates[k];
-    return Boolean(e) && Math.abs(e.standardized || 0) < this.display.least;
+    const e = this.details.estimates?.[k];
+    return e ? Math.abs(e.standardized || 0) < this.display.least : false;
   }
 
   drawEdge(k) {
@@ -297,10 +315,10 @@ class GraphView {
     const [touch, line, ...heads] = part.querySelectorAll("path");
     touch.setAttribute("d", drawn.line);
     line.setAttribute("d", drawn.line);
-    const e = this.details.estimates && this.details.estimates[k];
+    const e = this.details.estimates?.[k];
     line.setAttribute(
       "stroke-width",
-      (1.2 + 1.7 * Math.min(Math.abs((e && e.standardized) || 0), 1)).toFixed(2),
+      (1.2 + 1.7 * Math.min(Math.abs((e?.standardized) || 0), 1)).toFixed(2),
     );
     part.querySelectorAll("circle").forEach((circle, side) => {
       const center = drawn.circles[side];
@@ -315,8 +333,10 @@ class GraphView {
   }
 
   // Clicks on forbidden and suggested edges; nothing happens in a view that cannot be edited.
-  onRuleClick() {}
-  onGhostClick() {}
+  /** @param {number} _a @param {number} _b @param {Point} _point */
+  onRuleClick(_a, _b, _point) {}
+  /** @param {Edge} _edge */
+  onGhostClick(_edge) {}
 
   // --- size ---
 
@@ -335,7 +355,7 @@ class GraphView {
       y1 = Math.max(y1, bottom - margin);
     }
     (this.edges || []).forEach((_, k) => {
-      const points = this.parts && this.parts[k] ? this.curveOf(k) : null;
+      const points = this.parts?.[k] ? this.curveOf(k) : null;
       for (const t of points ? [0.25, 0.5, 0.75] : []) {
         const [x, y] = at(points, t);
         x0 = Math.min(x0, x);
@@ -377,6 +397,7 @@ class GraphView {
   }
 
   // Zoom so that a point on the screen, by default the middle, stays where it is.
+  /** @param {number} scale @param {Point | null} point */
   zoomAt(scale, point = null) {
     const box = this.pan.getBoundingClientRect();
     const [x, y] = point || [box.left + box.width / 2, box.top + box.height / 2];

@@ -1,8 +1,17 @@
+// @ts-check
 // --- jobs: the running search, bootstrap, average or report, and how the last one ended ---
 
 class Jobs {
+  /** @type {Workbench} */ bench;
+  /** @type {Job | null} */ current = null;
+  /** @type {any} */ ended = null; // the message of the last end
+  lastEnded = 0;
+  wantsReport = false;
+  usesBest = false;
+
+  /** @param {Workbench} bench */
   constructor(bench) {
-    Object.assign(this, { bench, current: null, ended: null, lastEnded: 0, wantsReport: false });
+    this.bench = bench;
   }
 
   // Show the state of a session that was just opened; its jobs are numbered anew.
@@ -32,6 +41,7 @@ class Jobs {
   }
 
   progress() {
+    if (!this.current) return null;
     const { kind, progress, stopping } = this.current;
     const best =
       progress && !missing(progress.best_score)
@@ -47,7 +57,7 @@ class Jobs {
       { class: "progress", "data-field": "progress" },
       make(
         "progress",
-        progress && progress.planned
+        progress?.planned
           ? { max: progress.planned, value: progress.done, "aria-label": kind }
           : { "aria-label": kind },
       ),

@@ -1,18 +1,24 @@
+// @ts-check
 // --- menus of edges, variables and forbidden edges ---
 
 class Menus {
+  /** @type {HTMLElement | null} */ returnTo = null;
+
+  /** @param {Workbench} bench */
   constructor(bench) {
     this.bench = bench;
     this.element = make("div", { class: "menu", role: "menu", hidden: true });
   }
 
+  /** @param {number} k @returns {[string, string, () => any][]} */
   edgeActions(k) {
     const { bench } = this;
     const [a, mark, b] = bench.state.graph[k],
-      pair = [a, b],
+      pair = /** @type {Pair} */ ([a, b]),
       locked = bench.canvas.isLocked(bench.state.graph[k]);
     const change = (to) => () => bench.ask({ do: "change", a, mark: to, b }, pair);
-    return [
+    /** @type {any[]} */
+    const actions = [
       mark === "->" ? ["t", "Reverse", change("<-")] : null,
       mark === "->"
         ? ["c", "Change to ↔ (hidden cause)", change("<->")]
@@ -26,7 +32,8 @@ class Menus {
       ],
       ["f", "Forbid: exclude it from searches", () => bench.ask({ do: "forbid", a, mark, b }, pair)],
       mark === "->" ? ["e", "Show this effect", () => this.selectEffect(a, b)] : null,
-    ].filter(Boolean);
+    ];
+    return actions.filter(Boolean);
   }
 
   edgeMenu(k, point) {
@@ -139,7 +146,7 @@ class Menus {
     if (this.element.hidden) return;
     const inside = this.element.contains(this.bench.focused());
     this.element.hidden = true;
-    if (inside && this.returnTo && this.returnTo.isConnected) this.returnTo.focus();
+    if (inside && this.returnTo?.isConnected) this.returnTo.focus();
   }
 
   // Handle a key inside the menu; return false for other keys.

@@ -1,5 +1,7 @@
+// @ts-check
 // --- panel "Effect": one variable's effect on another, its paths, and how to estimate it ---
 
+/** @param {Workbench} bench */
 function effectPanel(bench) {
   const names = [["", "choose"], ...bench.names.map((name, v) => [v, name])];
   const [of, on] = bench.state.effect || ["", ""];
@@ -53,6 +55,7 @@ function effectPanel(bench) {
 }
 
 // A line for each value of the effect in the equivalent graphs; a click shows the graph.
+/** @param {Workbench} bench */
 function effectStrip(bench, effect) {
   const width = 360,
     values = effect.strip;
@@ -112,6 +115,7 @@ function pathParts({ causal, biasing, all_paths }) {
   ].filter(Boolean);
 }
 
+/** @param {Workbench} bench */
 function estimationParts(bench, { adjustment, instruments }) {
   const list = (names) => (names.length ? names.map((v) => bench.names[v]).join(", ") : "nothing");
   const sets = adjustment.map(({ names, optimal, everywhere }) =>

@@ -1,5 +1,7 @@
+// @ts-check
 // --- panels with actions: search, compare, files ---
 
+/** @param {Workbench} bench */
 function searchPanel(bench) {
   const { jobs, comparison, candidates, shares } = bench,
     busy = Boolean(jobs.current);
@@ -137,6 +139,7 @@ function searchPanel(bench) {
   return parts;
 }
 
+/** @param {Workbench} bench */
 function comparePanel(bench) {
   const { comparison } = bench;
   const parts = [
@@ -225,11 +228,12 @@ function verdict({ relation, test, smaller, statistic, df, p_value }) {
 }
 
 // Pairs that differ: [a, b, mark here, mark there].
+/** @param {Edge[]} here @param {Edge[]} there @returns {any[]} */
 function differences(here, there) {
   const marks = (edges) => {
     const found = new Map();
     for (const [a, mark, b] of edges)
-      found.set(Math.min(a, b) + "," + Math.max(a, b), a < b ? mark : REVERSED[mark]);
+      found.set(`${Math.min(a, b)},${Math.max(a, b)}`, a < b ? mark : REVERSED[mark]);
     return found;
   };
   const [x, y] = [marks(here), marks(there)];
@@ -238,6 +242,7 @@ function differences(here, there) {
     .map((key) => [...key.split(",").map(Number), x.get(key) || "", y.get(key) || ""]);
 }
 
+/** @param {Workbench} bench */
 function filesPanel(bench) {
   const formats = bench.formats.map((name) => [name, name]);
   const show = (answer) => {
@@ -350,7 +355,7 @@ function filesPanel(bench) {
         "p",
         { class: "actions" },
         button("Download", () =>
-          download(bench.field("text").value, bench.text.name, "text/plain"),
+          download(bench.field("text").value, bench.text ? bench.text.name : "graph.txt", "text/plain"),
         ),
         button("Copy", async () => {
           bench.field("text").select();
@@ -367,6 +372,7 @@ function filesPanel(bench) {
   return parts;
 }
 
+/** @type {[string, string, (bench: Workbench) => any[]][]} */
 const PANELS = [
   ["fit", "Fit", fitPanel],
   ["next", "Next", nextPanel],

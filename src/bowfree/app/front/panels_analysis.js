@@ -1,3 +1,4 @@
+// @ts-check
 // --- panels with analyses: fit, next changes, class, test ---
 // A panel is a function of the workbench that returns elements. It is called when the panel is
 // visible and its content has changed.
@@ -14,9 +15,10 @@ const select = (names, chosen, onchange, more = {}) =>
 const row = (label, ...fields) =>
   make("label", { class: "row" }, make("span", {}, label), ...fields);
 
+/** @param {Workbench} bench */
 function fitPanel(bench) {
   const { fit, problem, graph, edges } = bench.state;
-  if (!fit) return [make("p", { class: "problem" }, problem)];
+  if (!fit || !edges) return [make("p", { class: "problem" }, problem)];
   const parts = warningsOf(bench).map((text) => make("p", { class: "problem" }, text));
   parts.push(make("h2", {}, "Estimates"));
   if (!graph.length) {
@@ -101,6 +103,7 @@ function fitPanel(bench) {
   return parts;
 }
 
+/** @param {Workbench} bench */
 function penaltyField(bench) {
   return make("input", {
     type: "number",
@@ -113,6 +116,7 @@ function penaltyField(bench) {
   });
 }
 
+/** @param {Workbench} bench */
 function residualMap(bench, residuals) {
   return make(
     "div",
@@ -160,6 +164,7 @@ function residualMap(bench, residuals) {
   );
 }
 
+/** @param {Workbench} bench */
 function nextPanel(bench) {
   const found = bench.analyses.changes;
   if (!bench.state.fit) return [make("p", { class: "problem" }, bench.state.problem)];
@@ -222,6 +227,7 @@ function nextPanel(bench) {
   ];
 }
 
+/** @param {Workbench} bench */
 function classPanel(bench) {
   const found = bench.analyses.class,
     parts = [];
@@ -258,6 +264,7 @@ function classPanel(bench) {
 }
 
 // A slider through the equivalent graphs; edges that are the same stay as they are.
+/** @param {Workbench} bench */
 function memberParts(bench, found) {
   const { member } = bench,
     differ = member
@@ -306,6 +313,7 @@ function memberParts(bench, found) {
 }
 
 // All equations that the graph implies, with their tests.
+/** @param {Workbench} bench */
 function implicationParts(bench) {
   const found = bench.implications;
   if (!found)
@@ -345,8 +353,9 @@ function implicationParts(bench) {
   ];
 }
 
+/** @param {Workbench} bench */
 function testPanel(bench) {
-  const names = bench.names.map((name, v) => [v, name]),
+  const names = /** @type {[number, string][]} */ (bench.names.map((name, v) => [v, name])),
     query = bench.separation;
   const update = () => {
     query.a = Number(bench.field("sep-a").value);
@@ -393,7 +402,7 @@ function testPanel(bench) {
     ),
   ];
   const found = query.found;
-  if (found && found.error) parts.push(make("p", { class: "problem" }, found.error));
+  if (found?.error) parts.push(make("p", { class: "problem" }, found.error));
   else if (found) {
     const holds = !missing(found.p_value) && found.p_value >= 0.05;
     parts.push(

@@ -1,3 +1,4 @@
+// @ts-check
 import { open } from "./workbench.js";
 
 open(document.body, "./");

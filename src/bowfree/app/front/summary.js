@@ -1,6 +1,8 @@
+// @ts-check
 // --- summary: the numbers above the canvas ---
 
 // Fit of the current graph, and the gain of the last change.
+/** @param {Workbench} bench */
 function summaryParts(bench) {
   const { fit, change, problem } = bench.state,
     found = bench.analyses.class;
@@ -24,7 +26,7 @@ function summaryParts(bench) {
     ? null
     : make(
         "small",
-        { class: change.score > 1e-9 ? "up" : change.score < -1e-9 ? "down" : null },
+        { class: (change.score || 0) > 1e-9 ? "up" : (change.score || 0) < -1e-9 ? "down" : null },
         ` ${signed(change.score, 4)}`,
       );
   const size = !found
@@ -67,7 +69,7 @@ function classText(found) {
 function warningsOf({ analyses, state, candidates }) {
   if (!state.graph.length) return [];
   const { warnings } = analyses,
-    own = warnings && warnings.warnings ? warnings.warnings : state.fit ? state.fit.warnings : [];
+    own = warnings?.warnings ? warnings.warnings : state.fit ? state.fit.warnings : [];
   const chosen = candidates
     ? candidates.warnings
     : ["The edges were chosen on the same data: tests and intervals look too certain."];
@@ -75,6 +77,7 @@ function warningsOf({ analyses, state, candidates }) {
 }
 
 // The number of warnings and the first of them, as a button that opens the whole list.
+/** @param {Workbench} bench */
 function warningParts(bench) {
   const found = warningsOf(bench);
   if (!found.length) return [];
@@ -83,6 +86,7 @@ function warningParts(bench) {
 }
 
 // What to do with an empty graph.
+/** @param {Workbench} bench */
 function startParts(bench) {
   if (bench.state.graph.length || bench.jobs.current) return [];
   const last = bench.lastSession();

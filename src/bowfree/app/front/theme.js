@@ -1,10 +1,13 @@
+// @ts-check
 // --- theme: light or dark ---
 // The choice of the user; without one, that of the notebook or the system.
 
 class Theme {
+  /** @type {string | null} */ chosen = null;
+
+  /** @param {HTMLElement} element */
   constructor(element) {
     this.element = element;
-    this.chosen = null;
     this.button = button("", () => this.toggle(), { class: "theme" });
     this.system = matchMedia("(prefers-color-scheme: dark)");
     this.follow = () => this.show();

@@ -1,9 +1,13 @@
+// @ts-check
 // --- transports: exchange of messages with the session ---
 // Both have ask(message), a promise of the answer; listen(receive, connected), callbacks for messages
 // of the session and for the state of the connection; close(); and `lost`, the text when it is lost.
 
 // The server of `bowfree app`: POST requests and server-sent events.
 class ServerTransport {
+  /** @type {EventSource} */ events;
+
+  /** @param {string} base */
   constructor(base) {
     this.base = base;
     this.lost =
@@ -22,7 +26,8 @@ class ServerTransport {
   }
 
   listen(receive, connected) {
-    const events = (this.events = new EventSource(`${this.base}events`));
+    const events = new EventSource(`${this.base}events`);
+    this.events = events;
     events.onopen = () => connected(true);
     events.onerror = () => {
       connected(false);

@@ -1,25 +1,55 @@
+// @ts-check
 // --- workbench: the page, its state, and the messages to and from the session ---
 
 const MAX_SUGGESTIONS = 4;
 
 class Workbench {
   static count = 0; // a notebook may contain several
+  /** @type {string[]} */ names;
+  /** @type {string[]} */ labels;
+  /** @type {Point[]} */ sizes;
+  /** @type {string[]} */ formats;
+  data = "";
+  aboutData = "";
+  /** @type {State} */ state;
+  /** @type {Record<string, any>} */ analyses = {}; // messages about the current version, by kind
+  /** @type {any} */ candidates;
+  /** @type {Shares | null} */ shares = null;
+  /** @type {Edge[] | null} */ pinned = null;
+  moves = 0;
+  /** @type {any[] | null} */ early = []; // messages before the answer to "hello"
+  /** @type {{ number: number, graph: Edge[] } | null} */ member = null; // shown in place of the current graph
+  /** @type {any[] | null} */ implications = null;
+  /** @type {any} */ saved = null; // the session as a file, for the time after the server has ended
+  /** @type {boolean | undefined} */ connected;
+  /** @type {number | undefined} */ saving; // a timer
+  /** @type {{ a: number, b: number, given: number[], found: any }} */
+  separation = { a: 0, b: 1, given: [], found: null };
+  /** @type {{ name: string, file: string } | null} */ text = null; // in the box of the panel "Files"
+  // Elements, from buildFrame.
+  /** @type {Canvas} */ canvas;
+  /** @type {any} */ lost;
+  /** @type {any} */ status;
+  /** @type {any} */ numbers;
+  /** @type {any} */ warningLine;
+  /** @type {any} */ captionLine;
+  /** @type {any} */ startLine;
+  /** @type {any} */ stage;
+  /** @type {any} */ filter;
+  /** @type {any} */ tabs;
+  /** @type {any} */ page;
+  /** @type {any} */ undoButton;
+  /** @type {any} */ redoButton;
 
+  /** @param {HTMLElement} root @param {Transport} transport */
   constructor(root, transport) {
     this.transport = transport;
     this.id = `bf-${++Workbench.count}`;
-    this.analyses = {};
     this.version = 0;
     this.panel = "fit";
-    this.separation = { a: 0, b: 1, given: [], found: null };
     // The defaults of `bowfree learn`.
     this.searchFields = { seed: 0, restarts: "", seconds: "", fromCurrent: false };
     this.format = "text";
-    this.text = null; // in the box of the panel "Files"
-    this.early = [];
-    this.member = null; // an equivalent graph that is shown in place of the current one
-    this.implications = null;
-    this.saved = null; // the session as a file, for the time after the server has ended
     // JupyterLab disables its shortcuts inside elements with the second attribute.
     this.element = make("div", { class: "bf-workbench", "data-lm-suppress-shortcuts": "true" });
     root.append(this.element);
@@ -47,7 +77,7 @@ class Workbench {
   }
 
   async start() {
-    this.early = []; // messages that arrive before the answer: they may be newer than it
+    this.early = []; // these messages may be newer than the answer
     const answer = await this.transport.ask({ do: "hello" }).catch(() => ({}));
     if (!answer.hello) return;
     const first = !this.names;
@@ -83,11 +113,13 @@ class Workbench {
     return { names: this.names, labels: this.labels, sizes: this.sizes };
   }
 
+  /** @param {string} name @returns {any} */
   field(name) {
     return this.element.querySelector(`[data-field="${name}"]`);
   }
 
   // The focused element; notebooks may render a widget in a shadow tree.
+  /** @returns {any} */
   focused() {
     return this.element.getRootNode().activeElement;
   }
@@ -112,6 +144,7 @@ class Workbench {
   // --- messages ---
 
   // Send a message to the session; errors are shown on the canvas, between the variables.
+  /** @param {object} message @param {Pair | null} pair @returns {Promise<any>} */
   async ask(message, pair = null) {
     this.callout.hide();
     let answer;
@@ -241,7 +274,7 @@ class Workbench {
 
   async save() {
     const answer = await this.transport.ask({ do: "save" }).catch(() => this.saved);
-    if (answer && answer.file) download(answer.file, answer.name, "application/json");
+    if (answer?.file) download(answer.file, answer.name, "application/json");
     else this.say("There is nothing to save yet.");
   }
 
@@ -278,8 +311,8 @@ class Workbench {
       this.canvas.setGraph(this.member.graph, {
         knowledge,
         differs: this.comparison.markDifferences(this.member.graph, graph),
-        curves: this.memberCurves(),
-        question: this.panel === "effect" && this.state.effect,
+        curves: this.memberCurves(this.member.graph),
+        question: this.panel === "effect" ? this.state.effect : null,
       });
       return;
     }
@@ -289,10 +322,10 @@ class Workbench {
       shares: this.shares,
       ends: found && !found.problem ? found.ends : null,
       differs: this.comparison.markDifferences(graph, this.comparison.graph),
-      curves: { ...(changes && changes.curves), ...curves },
+      curves: { ...(changes?.curves), ...curves },
       suggestions: this.suggestions(),
-      question: this.panel === "effect" && this.state.effect,
-      paths: this.panel === "effect" && this.analyses.effect,
+      question: this.panel === "effect" ? this.state.effect : null,
+      paths: this.panel === "effect" ? this.analyses.effect : null,
     });
     this.canvas.svg.setAttribute(
       "aria-label",
@@ -305,7 +338,7 @@ class Workbench {
   suggestions() {
     const { changes } = this.analyses,
       pairs = new Set();
-    if (!changes || !changes.changes) return [];
+    if (!changes?.changes) return [];
     return changes.changes
       .filter(({ a, b, before, score }) => {
         const pair = `${Math.min(a, b)},${Math.max(a, b)}`;
@@ -333,13 +366,12 @@ class Workbench {
   }
 
   // Equivalent graphs have the same pairs: their edges keep the curves of the current graph.
-  memberCurves() {
+  /** @param {Edge[]} member */
+  memberCurves(member) {
     const { graph, curves } = this.state;
     return Object.fromEntries(
-      this.member.graph.map(([a, mark, b]) => {
-        const own = graph.find(
-          ([x, , y]) => (x === a && y === b) || (x === b && y === a),
-        );
+      member.map(([a, mark, b]) => {
+        const own = graph.find(([x, , y]) => (x === a && y === b) || (x === b && y === a)) || [a];
         const found = curves[own.join()],
           turned = { ...found, points: [...found.points].reverse(), bend: -found.bend };
         return [`${a},${mark},${b}`, own[0] === a ? found : turned];
@@ -408,13 +440,15 @@ class Workbench {
     this.canvas.boxes[part].focus();
   }
 
+  /** @returns {GraphView[]} */
   views() {
     return [this.canvas, this.comparison.view].filter(Boolean);
   }
 
+  /** @param {"labels" | "marks" | "least" | "suggestions"} option @param {any} value */
   setDisplay(option, value) {
     for (const view of this.views()) {
-      view.display[option] = value;
+      Object.assign(view.display, { [option]: value });
       view.drawAll();
     }
   }
@@ -513,6 +547,7 @@ class Workbench {
   }
 
   // Render the visible panel; with `which`, only if it is one of these.
+  /** @param {string[] | null} which */
   renderPanel(which = null) {
     if ((which && !which.includes(this.panel)) || !this.state) return;
     const seed = this.field("seed");
@@ -534,7 +569,8 @@ class Workbench {
           : null);
     const number = inside ? [...this.page.querySelectorAll("button")].indexOf(focus) : -1;
     const top = this.page.scrollTop;
-    this.page.replaceChildren(...PANELS.find(([id]) => id === this.panel)[2](this));
+    const [, , panel] = PANELS.find(([id]) => id === this.panel) || PANELS[0];
+    this.page.replaceChildren(...panel(this));
     this.page.scrollTop = top;
     // The focused element was replaced: focus the new one, or its neighbor.
     if (selector && this.page.querySelector(selector)) this.page.querySelector(selector).focus();
