@@ -170,13 +170,14 @@ def test_time_limit_and_interrupt_keep_the_samples_that_are_done(event, monkeypa
 
     def fit_moments(*args, **options):
         calls.append(1)
+        assert 0 < options["seconds"] <= 1e6
         if len(calls) > 10:
             raise event
         return real(*args, **options)
 
     monkeypatch.setattr(resampling, "fit_moments", fit_moments)
     try:
-        found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
+        found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1, time_limit=1e6)
     except bf.errors.WorkInterrupted as interrupt:
         found = interrupt.result
     assert (found.n_bootstrap, found.n_failed, found.complete) == (10, 0, False)

@@ -33,7 +33,7 @@ def test_units(d, n_cases):
     rng = np.random.default_rng(100 + d)
     for _ in range(n_cases):
         graph, S = foreign_data(rng, d)
-        unit = 10 ** rng.uniform(-6, 6, size=d)
+        unit = 10 ** rng.uniform(-9, 9, size=d)
         one = _core.fit_graph(S, *graph._bits())
         other = _core.fit_graph(S * np.outer(unit, unit), *graph._bits())
         F = sum(other.objective) - 2 * np.log(unit).sum()
@@ -77,19 +77,3 @@ def test_ties_are_broken_by_the_graph(r):
         one = _core.fit_graph(S, *graph._bits())
         other = _core.fit_graph(*reordered(graph, S, rng.permutation(8)))
         assert_allclose(sum(other.objective), sum(one.objective), rtol=1e-9)
-
-
-@pytest.mark.parametrize("unit", [1e-16, 1e-17, 1e-18, 1e18])
-def test_a_chain_with_one_column_in_tiny_units(unit):
-    rng = np.random.default_rng(4)
-    graph = bf.parse("x -> y -> z")
-    S = np.cov(rng.normal(size=(100, 3)) @ [[1, 1, 1], [0, 1, 1], [0, 0, 1]], rowvar=False)
-    for column in range(3):
-        units = np.ones(3)
-        units[column] = unit
-        one = _core.fit_graph(S, *graph._bits())
-        other = _core.fit_graph(S * np.outer(units, units), *graph._bits())
-        F = sum(other.objective) - 2 * np.log(units).sum()
-        assert_allclose(F, sum(one.objective), atol=1e-12)
-        expected = bf.fit(graph, cov=S, n=100).chi2
-        assert_allclose(bf.fit(graph, cov=S * np.outer(units, units), n=100).chi2, expected)

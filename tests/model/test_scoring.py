@@ -52,17 +52,13 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_fit_and_search_have_the_same_score(kind):
+def test_fit_search_and_test_by_kind_of_data(kind):
     data, options = KINDS[kind]
     fit, found = bf.fit(GRAPH, data, **options), bf.greedy_search(data, **options, rng=1)
     assert fit.moments.n < fit.n  # the effective number of observations
     assert_allclose(fit.score, bf.score(GRAPH, data, **options), rtol=1e-12)
     assert_allclose(found.fit().score, found.score, rtol=1e-12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_valid_test_is_scaled_after_robust_inference(kind):
-    data, options = KINDS[kind]
+    # The valid test is scaled after robust inference.
     fit = bf.fit(bf.parse("x -> y -> z"), data, **options)
     shown = fit.indices if kind == "fiml" else fit.scaled
     assert (fit.valid_test.chi2, fit.valid_test.p_value) == (shown.chi2, shown.p_value)
