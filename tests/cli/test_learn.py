@@ -257,3 +257,23 @@ def test_interrupted_while_loading():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
+
+
+def test_learn_excludes_graphs_by_higher_moments(tmp_path):
+    e = np.random.default_rng(1).exponential(size=(600, 3))
+    y = e[:, 0] + e[:, 1]
+    table = Table(("x", "y", "z"), np.column_stack([e[:, 0], y, y + e[:, 2]]))
+    (tmp_path / "a.csv").write_text(write_table(table))
+    out = " ".join(run("learn", tmp_path / "a.csv", "--report", tmp_path / "a.html").stdout.split())
+    assert "higher moments exclude 3 of 5 equivalent graphs" in out
+    assert "errors of 3 of 3 variables are not normal" in out
+    page = (tmp_path / "a.html").read_text()
+    assert "Higher moments exclude 3 of 5 equivalent graphs" in page
+    assert "By higher moments" in page
+    document = json.loads(run("learn", tmp_path / "a.csv", "--json").stdout)
+    edges = [(e["a"], e["after"], e["b"]) for e in document["higher_moments"]["edges"]]
+    assert edges == [("x", "o->", "y"), ("y", "->", "z")]
+
+
+def test_learn_on_normal_data_does_not_mention_higher_moments(plants):
+    assert "higher moments" not in run("learn", plants).stdout

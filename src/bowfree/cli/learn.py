@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bowfree.data.moments import Moments
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.equivalence.class_summary import ClassSummary
+    from bowfree.equivalence.independence import Exclusion
     from bowfree.model.fit_result import Fit
     from bowfree.search.result import SearchResult
     from bowfree.uncertainty.average_result import AveragedEffects
@@ -74,6 +75,7 @@ def learn(
     x <-> y in others.
     """
     import bowfree as bf
+    from bowfree.equivalence.independence import higher_moments
     from bowfree.model.fitting import fit_quietly
     from bowfree.visualization.report import render
 
@@ -112,6 +114,8 @@ def learn(
         "equivalent graphs", bf.equivalence_class, result, time_limit=CLASS_SECONDS
     )
     save_new()
+    if found.members is not None:
+        found.higher_moments = work.run("higher moments", higher_moments, found.members)
     found.average = work.run("averaged effects", _averaged, result, budget)
     save_new()
     if graph_format is not None:
@@ -152,7 +156,14 @@ class _Findings:
     rows: Any
     fit: Fit | None = None
     members: EquivalenceClass | None = None
+    higher_moments: tuple[Exclusion | None, list[str]] | None = None
     average: AveragedEffects | None = None
+
+    @property
+    def exclusion(self) -> Exclusion | None:
+        """The members that higher moments exclude, unless all errors look normal."""
+        found = None if self.higher_moments is None else self.higher_moments[0]
+        return found if found is not None and found.nongaussianity.not_normal else None
 
     def sections(self) -> Iterator[str | Table]:
         """Yield the text that the command prints."""
@@ -171,6 +182,8 @@ class _Findings:
                     "class: share of these graphs that contain the edge, and the marks that are "
                     "the same in all of them (o: they differ)"
                 )
+        if self.exclusion is not None and self.higher_moments is not None:
+            yield from self.higher_moments[1]
         if result.graph.n_edges and average is not None:
             yield "P(edge): probability of the edge, averaged over all graphs that the data support"
         if fit is not None and not math.isnan(fit.valid_test.chi2):  # it is with few observations
@@ -220,6 +233,7 @@ class _Findings:
             "runs": len(result.runs),
             "fit": None if self.fit is None else self.fit.to_dict(),
             "class": None if self.members is None else self.members.summary().to_dict(),
+            "higher_moments": None if self.exclusion is None else self.exclusion.to_dict(),
             "averaged": None if self.average is None else self.average.to_dict(),
         }
 

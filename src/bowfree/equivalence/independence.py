@@ -56,6 +56,8 @@ MIN_VALUES = 20  # different values of a column
 MAX_TIES = 0.1  # largest share of rows with the same value
 POWER = 0.8  # of a test with the number of rows that `nongaussianity` reports
 CORRELATION = 0.5  # of the two variables there
+_WORK = 5e6  # of `higher_moments`: rows times members of a component
+_MAX_NODES = 60
 _SCALE = 0.1  # level of the check of a common scale, relative to that of the tests
 
 
@@ -528,6 +530,25 @@ def exclude_members(
     others = [f for f in before._factors if not any(set(f.edges) & set(edges) for edges in tested)]
     left = before._with((*others, *(Factor(edges, marks) for edges, marks in tested.items())))
     return Exclusion(left, before, level, measured, "", tuple(warnings))
+
+
+def higher_moments(members: EquivalenceClass) -> tuple[Exclusion | None, list[str]]:
+    """Exclude members within a few seconds; return the result, if any, and sentences on it.
+
+    The work is limited by the number of members, so that the result is the same on every machine.
+    """
+    if members.size < 2 or len(members.graph) > _MAX_NODES:
+        return None, []
+    moments = members._context().moments
+    limit = 0 if moments is None else int(_WORK / max(1, min(moments.n_rows, MAX_ROWS)))
+    try:
+        found = exclude_members(members, limit=max(50, min(limit, 1000)))
+    except BowfreeError as error:
+        return None, [f"higher moments were not used: {error}"]
+    hint = found.nongaussianity.hint()
+    if not hint:
+        return found, ["no error differs from normal, so that higher moments exclude no graph"]
+    return found, [*found.sentences(), hint]
 
 
 class _Component:

@@ -21,6 +21,7 @@ from bowfree.effects.experiment_design import design
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import STORED_MEMBERS, class_by_components
+from bowfree.equivalence.independence import higher_moments
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
@@ -135,6 +136,7 @@ def report_content(
         [tables.edge_tip(edge, average) for edge in edges],
         [tables.node_note(fit, i) for i in range(len(graph))],
     )
+    exclusion, sentences = higher_moments(members)
     varying = [edge for edge in summary.edges if not edge.invariant]
     plan = None
     if varying and members.method != "empirical":
@@ -164,6 +166,8 @@ def report_content(
         "not_averaged": attempt.reason,
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
+        "higher_moments": [f"{text[0].upper()}{text[1:]}." for text in sentences],
+        "remaining": None if exclusion is None else tables.exclusion_table(exclusion),
         "varying": varying,
         "class_noun": {"dag": "DAG", "bidirected": "bidirected graph"}.get(
             space.graph_class, "graph"

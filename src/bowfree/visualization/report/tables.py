@@ -16,6 +16,7 @@ from bowfree.data.missing_values import MissingSummary
 from bowfree.effects.bounds import EffectBounds
 from bowfree.effects.experiment_design import Design
 from bowfree.equivalence.class_summary import ClassSummary
+from bowfree.equivalence.independence import Exclusion
 from bowfree.equivalence.targets import target_names
 from bowfree.model.effect_tables import TotalEffects
 from bowfree.model.fit_result import Fit
@@ -184,6 +185,26 @@ def class_table(summary: ClassSummary) -> Table:
         ("Same in all", same, lambda e: name_cell(f"{e.a} {ARROWS[e.mark]} {e.b}")),
     ]
     return table("classes", summary.edges, columns)
+
+
+def exclusion_table(exclusion: Exclusion) -> Table | None:
+    """Return the edges whose marks higher moments resolve, or None if there are none."""
+    edges = [row for row in exclusion.rows if row.before != row.after]
+    columns: list[Column] = [
+        ("a", "", lambda e: name_cell(e.a)),
+        ("b", "", lambda e: name_cell(e.b)),
+        (
+            "By covariances",
+            "marks that all equivalent graphs share",
+            lambda e: Cell(ARROWS[e.before]),
+        ),
+        (
+            "By higher moments",
+            "marks that the remaining ones share",
+            lambda e: Cell(ARROWS[e.after]),
+        ),
+    ]
+    return table("higher-moments", edges, columns) if edges else None
 
 
 def design_table(design: Design) -> Table:
