@@ -139,12 +139,14 @@ def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects |
 
     limited = budget | {"time_limit": uncertainty.AVERAGE_SECONDS}
     found = uncertainty.try_average(result, max_nodes=MAX_AVERAGED, **limited)
-    if not found.reason or not result.complete or len(result.graph) > MAX_AVERAGED:
-        return found.average
+    if not isinstance(found, str):
+        return found
+    if not found or not result.complete or len(result.graph) > MAX_AVERAGED:
+        return None
     if limited.pop("executor", None) is not None:
-        say(f"Warning: effects are averaged in this process: {found.reason}")
+        say(f"Warning: effects are averaged in this process: {found}")
         return _averaged(result, limited)
-    say(f"Warning: effects are not averaged over graphs: {found.reason}")
+    say(f"Warning: effects are not averaged over graphs: {found}")
     return None
 
 

@@ -39,7 +39,6 @@ from bowfree.uncertainty.stability import StablePairs
 from bowfree.visualization.report import tables
 from bowfree.visualization.report.graph_view import edge_views, graph_view
 from bowfree.visualization.report.uncertainty import (
-    AverageAttempt,
     average_part,
     bootstrap_part,
     stability_part,
@@ -119,10 +118,10 @@ def report_content(
             bounds = quick_bounds(members, fit.moments, _MAX_MEMBERS)
         estimates = fit.estimates()
         effects = fit.total_effects()
-    attempt = AverageAttempt(inputs.average)
+    attempt: AveragedEffects | str = inputs.average or ""
     if inputs.average is None and search is not None:
         attempt = try_average(search, max_nodes=MAX_AVERAGED, time_limit=average_time_limit)
-    average = attempt.average
+    average = None if isinstance(attempt, str) else attempt
     parts = [
         *([] if average is None else [average_part(average)]),
         *([] if inputs.bootstrap is None else [bootstrap_part(inputs.bootstrap)]),
@@ -163,7 +162,7 @@ def report_content(
         ],
         "uncertainty": parts,
         "averaged": average is not None,
-        "not_averaged": attempt.reason,
+        "not_averaged": attempt if average is None else "",
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
         "class_summary": summary,
         "higher_moments": [f"{text[0].upper()}{text[1:]}." for text in sentences],

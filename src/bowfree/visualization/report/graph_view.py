@@ -87,28 +87,16 @@ def estimates_by_edge(estimates: Sequence[Estimate]) -> dict[tuple[str, str, str
     return found
 
 
-@dataclass(frozen=True)
-class GraphView:
-    """The geometry of the graph, for the template."""
-
-    nodes: list[dict[str, Any]]  # SVG attributes of the boxes
-    edges: list[dict[str, Any]]  # SVG attributes of the curves
-    frame: tuple[float, ...]  # x, y, width, height
-    min_strength: float  # weaker edges are hidden at first, so that a dense graph can be read
-    modules: list[list[str]]  # nodes of each module; empty for small graphs
-    regions: list[tuple[float, ...]]  # rectangles of the modules in the first layout
-    script: dict[str, Any]  # centers, sizes and curves by layout, for the script of the page
-
-
 def graph_view(
     graph: MixedGraph,
     edges: Sequence[EdgeView],
     tips: Sequence[Sequence[str]],
     notes: Sequence[str],
-) -> GraphView:
+) -> dict[str, Any]:
     """Lay out the graph in rows, on a circle and, if it is large, in modules; draw the first.
 
-    `tips` has lines to show for each edge, `notes` a line for each node.
+    `tips` has lines to show for each edge, `notes` a line for each node. Returns the attributes of
+    the SVG for the template, and under "script" the geometry of all layouts.
     """
     names = ["layered", "circle"] if graph.is_acyclic() and graph.n_directed else ["circle"]
     groups: Sequence[Sequence[int]] = ()
@@ -145,19 +133,18 @@ def graph_view(
                 for edge, curve, label, spot in zip(edges, curves, labels, spots, strict=True)
             ]
     first = layouts[names[0]]
-    return GraphView(
-        nodes=[
+    boxes = zip(graph.nodes, first["centers"], sizes, notes, strict=True)
+    return {
+        "nodes": [
             {"name": svg.printable(name), "x": x, "y": y, "w": w, "h": h, "note": note}
-            for name, (x, y), (w, h), note in zip(
-                graph.nodes, first["centers"], sizes, notes, strict=True
-            )
+            for name, (x, y), (w, h), note in boxes
         ],
-        edges=drawn,
-        frame=first["frame"],
-        min_strength=_min_strength([edge.strength for edge in edges]),
-        modules=[[graph.nodes[v] for v in group] for group in groups],
-        regions=first["regions"],
-        script={
+        "edges": drawn,
+        "frame": first["frame"],
+        "min_strength": _min_strength([edge.strength for edge in edges]),
+        "modules": [[graph.nodes[v] for v in group] for group in groups],
+        "regions": first["regions"],
+        "script": {
             "sizes": sizes,
             "edges": [
                 {
@@ -174,7 +161,7 @@ def graph_view(
             "colors": svg.MODULE_COLORS,
             "layouts": layouts,
         },
-    )
+    }
 
 
 def _svg_edge(edge: EdgeView, curve: Curve, label: str, spot: Floats) -> dict[str, Any]:

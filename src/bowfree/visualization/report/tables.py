@@ -80,19 +80,23 @@ def name_cell(name: str) -> Cell:
     return Cell(printable(name))
 
 
+def _finite(value: Number, text: Callable[[float], str]) -> Cell:
+    value = float(value)
+    return Cell(text(value), value) if math.isfinite(value) else Cell("–", math.nan)
+
+
 def number(value: Number, digits: int = 3) -> Cell:
     """Return a number without a unit, with this many decimals."""
-    value = float(value)
-    if not math.isfinite(value):
-        return Cell("–", math.nan)
-    rounded = round(value, digits) + 0.0  # no "-0.000"
-    return Cell(f"{rounded:.{digits}f}" if abs(value) < 1e6 else f"{value:.4g}", value)
+
+    def text(x: float) -> str:  # no "-0.000"
+        return f"{round(x, digits) + 0.0:.{digits}f}" if abs(x) < 1e6 else f"{x:.4g}"
+
+    return _finite(value, text)
 
 
 def quantity(value: Number) -> Cell:
     """Return a number that has a unit: four significant digits."""
-    value = float(value)
-    return Cell(significant(value, 4), value) if math.isfinite(value) else Cell("–", math.nan)
+    return _finite(value, lambda x: significant(x, 4))
 
 
 def percent(share: Number) -> Cell:
@@ -117,10 +121,8 @@ def p_value(value: float) -> Cell:
 def _interval(estimate: Number, se: Number) -> Cell:
     """Return the normal 95 % interval, sorted by its lower end."""
     half = normal_quantile(0.95) * float(se)
-    low, high = float(estimate) - half, float(estimate) + half
-    if math.isnan(half):
-        return Cell("–", math.nan)
-    return Cell(f"{significant(low)} to {significant(high)}", low)
+    high = float(estimate) + half
+    return _finite(estimate - half, lambda low: f"{significant(low)} to {significant(high)}")
 
 
 # --- graph and effects ---

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Executor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bowfree.errors import BowfreeError, TimeIsUp
-from bowfree.parallel.budget import Progress
-from bowfree.parameters import Rng
 from bowfree.results.display import count
 from bowfree.search.result import SearchResult
 from bowfree.uncertainty.average_result import AveragedEffects
@@ -32,49 +28,28 @@ AVERAGE_SECONDS = 40.0  # time limit for averages that were not requested
 MIN_SHARE = 0.05  # less probable or less frequent edges and effects are not listed
 
 
-class AverageAttempt(NamedTuple):
-    """Averaged effects, or why there are none; neither if there is nothing to average."""
-
-    average: AveragedEffects | None = None
-    reason: str = ""
-
-
 def try_average(
-    search: SearchResult,
-    *,
-    max_nodes: int,
-    time_limit: float | None = AVERAGE_SECONDS,
-    rng: Rng = 0,
-    n_jobs: int | None = None,
-    executor: Executor | None = None,
-    progress: Callable[[Progress], None] | None = None,
-) -> AverageAttempt:
-    """Average over all probable graphs if that is possible within the time limit.
+    search: SearchResult, *, max_nodes: int, time_limit: float | None, **budget: Any
+) -> AveragedEffects | str:
+    """Average over all probable graphs within the time limit, or return why that is not possible.
 
     The report and ``bowfree learn`` show averages where they take seconds. Searches that ended
-    early and those over more than `max_nodes` variables are not averaged.
+    early and those over more than `max_nodes` variables are not averaged. The reason is empty if
+    there is nothing to average.
     """
     d = len(search.graph.nodes)
     if d < 2:
-        return AverageAttempt()
+        return ""
     if not search.complete:
-        return AverageAttempt(reason="the search was ended early")
+        return "the search was ended early"
     if d > max_nodes:
-        return AverageAttempt(reason=f"with more than {max_nodes} variables they take minutes")
+        return f"with more than {max_nodes} variables they take minutes"
     try:
-        average = averaged_effects(
-            search,
-            time_limit=time_limit,
-            rng=rng,
-            n_jobs=n_jobs,
-            executor=executor,
-            progress=progress,
-        )
+        return averaged_effects(search, **{"rng": 0, **budget}, time_limit=time_limit)
     except TimeIsUp:
-        return AverageAttempt(reason=f"they take longer than {time_limit:g} s")
+        return f"they take longer than {time_limit:g} s"
     except BowfreeError as error:
-        return AverageAttempt(reason=str(error))
-    return AverageAttempt(average)
+        return str(error)
 
 
 class Part(NamedTuple):
