@@ -48,10 +48,11 @@ from bowfree.parameters import (
 from bowfree.search.checkpoint import Checkpoint, data_digest
 from bowfree.search.plan import Direction, Strategy, StrategyName
 from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
-from bowfree.search.scheduler import Scheduler, Setup, to_pool
+from bowfree.search.scheduler import DistrictScore, Scheduler, Score, Setup, to_pool
 from bowfree.search.targets import learn_targets
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
+from bowfree.text_reading import short_repr
 from bowfree.validation import check_path
 
 #: Observations per variable below which the paper's penalty admits many false edges: in
@@ -100,6 +101,7 @@ def greedy_search(
     cache_mb: float | None = None,
     holdout: float | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    score: Score | None = None,
     rng: Rng = None,
     n_jobs: int | None = None,
     executor: Executor | None = None,
@@ -115,6 +117,12 @@ def greedy_search(
         the best graph to these rows, so that its standard errors and tests are valid.
     checkpoint : path, optional
         File in which finished runs are saved. If it exists, the search resumes from it.
+    score : callable, optional
+        A score of your own, in place of the penalized likelihood: ``score(district, parents,
+        spouses)`` returns a number, the higher the better, and the score of a graph is the sum over
+        its districts. `district` is a tuple of names, `parents` a dictionary from each of these to a
+        tuple of names, `spouses` a tuple of pairs. The function includes its penalty. Its values are
+        cached; threads call it one at a time.
 
     Returns
     -------
@@ -153,7 +161,11 @@ def greedy_search(
         cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
         clusters,
     )  # fmt: skip
+    if score is not None and not callable(score):
+        raise BowfreeError(f"score = {short_repr(score)}: must be a function of a district")
     data, unknown = known_targets(data)
+    if unknown and score is not None:
+        raise BowfreeError("score requires known targets: omit it with targets='learn'")
     if unknown and (holdout is not None or checkpoint is not None):
         name = "checkpoint" if holdout is None else "holdout"
         raise BowfreeError(f"{name} requires known targets: omit it with targets='learn'")
@@ -183,6 +195,7 @@ def greedy_search(
         checkpoint=checkpoint,
         settings=settings,
         holdout=aside,
+        score=score,
     )
 
 
@@ -196,12 +209,17 @@ def search_moments(
     checkpoint: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     holdout: Moments | None = None,
+    score: Score | None = None,
 ) -> SearchResult:
     """Search on moments, after :func:`greedy_search` has read the data."""
     check_finite_n(moments)
     names = moments.names
     space, rule, notes = adapt_to_data(moments, space, rule)
-    setup = Setup(moments, space, rule, strategy)
+    own = None if score is None else DistrictScore(names, score)
+    setup = Setup(moments, space, rule, strategy, own)
+    if own is not None:
+        name = getattr(score, "__name__", type(score).__name__)
+        notes = [f"scores are those of {name}; fits and averages use the normal likelihood"]
     plan = strategy.plan(space.graph_class, len(names))
     for graph in plan.starts:
         space.check_start(graph, names)
@@ -210,7 +228,7 @@ def search_moments(
         seed=budget.seed(),
         fingerprint={
             "data": data_digest(moments),
-            "options": repr((rule, plan, setup.run_options)),
+            "options": repr((rule, plan, setup.run_options, *(() if own is None else notes))),
             "space": repr(space),
         },
     )
@@ -219,7 +237,8 @@ def search_moments(
     scheduler = Scheduler(setup, saved, budget)
     error: KeyboardInterrupt | WorkersLost | None = None
     try:
-        scheduler.execute(plan)
+        with setup.errors_of(scheduler.core):
+            scheduler.execute(plan)
     except (KeyboardInterrupt, WorkersLost) as stop:
         error = stop
         scheduler.interrupt()

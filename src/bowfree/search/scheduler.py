@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from bowfree import _core
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import BlockMoments
-from bowfree.errors import CheckpointError
+from bowfree.errors import BowfreeError, CheckpointError
 from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
@@ -32,6 +34,48 @@ SAVE_SECONDS = 1.0  # between two writes of the checkpoint
 POLL_SECONDS = 0.05  # between two checks of the time limit and Ctrl-C
 
 
+Score = Callable[[tuple[str, ...], dict[str, tuple[str, ...]], tuple[tuple[str, str], ...]], float]
+"""A score of one's own: a function of a district, the parents of its members, and their spouses."""
+
+
+class DistrictScore:
+    """Calls a score with names, and keeps its exception: the core only learns that it has failed."""
+
+    def __init__(self, names: tuple[str, ...], function: Score) -> None:
+        self.names, self.function = names, function
+        self.error: BaseException | None = None
+
+    def __call__(
+        self, nodes: list[int], k: int, parents: list[list[int]], spouses: list[tuple[int, int]]
+    ) -> float | None:
+        named = [self.names[node] for node in nodes]
+        district, pairs = tuple(named[:k]), tuple((named[a], named[b]) for a, b in spouses)
+        own = (tuple(named[p] for p in above) for above in parents)
+        try:
+            value = float(self.function(district, dict(zip(district, own, strict=True)), pairs))
+            if math.isnan(value):
+                raise BowfreeError(f"score: the function returned NaN for the district {district}")
+        except BaseException as error:
+            self.error = self.error or error
+            return None
+        return value
+
+    @contextmanager
+    def errors_of(self, core: _core.Search) -> Iterator[None]:
+        """Raise the exception of the function in place of the core's."""
+        try:
+            yield
+        except RuntimeError:
+            if self.error is None:
+                raise
+            with suppress(RuntimeError):  # threads must end before the core is deleted
+                while core.busy():
+                    time.sleep(0.01)
+            # Otherwise the core would refer to a traceback that refers to the core.
+            error, self.error = self.error, None
+            raise error from None
+
+
 @dataclass(frozen=True, eq=False)
 class Setup:
     """The data and options of all runs of a search."""
@@ -40,6 +84,7 @@ class Setup:
     space: SearchSpace
     rule: ScoringRule
     strategy: Strategy
+    score: DistrictScore | None = None
 
     @property
     def run_options(self) -> dict[str, Any]:
@@ -66,7 +111,12 @@ class Setup:
             self.required_graph._bits(),
             self.rule.sweeps,
             [] if blocks is None else blocks.sizes,
+            self.score,
         )
+
+    def errors_of(self, core: _core.Search) -> AbstractContextManager[None]:
+        """Return a context that raises the exceptions of a score of one's own."""
+        return nullcontext() if self.score is None else self.score.errors_of(core)
 
 
 class FinishedRun(NamedTuple):
@@ -82,10 +132,11 @@ def execute_run(task: tuple[Setup, RunTask, Budget]) -> FinishedRun | None:
     core, names = setup.core(), setup.moments.names
     core.launch([run_task.core()], 1)
     runs = []
-    while core.busy():
-        runs += [to_run(names, run_task.kind, found) for found in core.collect(0.05)]
-        if budget.expired:
-            core.stop()
+    with setup.errors_of(core):
+        while core.busy():
+            runs += [to_run(names, run_task.kind, found) for found in core.collect(0.05)]
+            if budget.expired:
+                core.stop()
     if not runs:
         return None
     (run,) = runs
