@@ -17,7 +17,7 @@ namespace {
 
 Named exact(const Data& data, double n, double penalty, std::size_t cache_bytes, const Rules& rules,
             int max_district, int max_parents, double tolerance, double score,
-            std::optional<double> seconds) {
+            std::optional<double> seconds, const nb::object& progress) {
     JointData conditions = to_conditions(data);
     expect_nodes(rules, conditions.d);
     if (conditions.d > exact_limit || max_district > exact_district_limit)
@@ -25,14 +25,30 @@ Named exact(const Data& data, double n, double penalty, std::size_t cache_bytes,
     if (max_district > 1 && !conditions.is_observational())
         throw std::invalid_argument("districts of several nodes require one condition");
     Scorer scorer(std::move(conditions), n, penalty, cache_bytes);
-    const ExactResult result = interruptibly(seconds, [&](const Stop& stop) {
+    // Ctrl-C ends the search like a time limit: the best graph so far and a bound are returned.
+    bool interrupted = false;
+    const auto continues = [&](std::uint64_t n_fits) {
+        const nb::gil_scoped_acquire held;
+        try {
+            handle_signals();
+            if (!progress.is_none()) progress(n_fits);
+        } catch (nb::python_error& error) {
+            if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+            interrupted = true;
+            throw Stopped{};
+        }
+    };
+    const ExactResult result = [&] {
+        const Stop stop(continues, deadline_in(seconds));
+        const nb::gil_scoped_release released;
         return exact_search(scorer, rules, {max_district, max_parents, tolerance}, score, stop);
-    });
+    }();
     Named found;
     found["graph"] = result.graph ? nb::cast(to_bits(*result.graph)) : nb::none();
     found["score"] = result.score;
     found["bound"] = result.bound;
     found["proved"] = result.proved;
+    found["interrupted"] = interrupted;
     found["bounded"] = result.bounded;
     found["fits"] = result.fitted;
     found["kept"] = result.kept;
@@ -46,8 +62,10 @@ void bind_exact(nb::module_& m) {
     m.def("exact_search", &exact, nb::arg("S"), nb::arg("n"), nb::arg("penalty"),
           nb::arg("cache_bytes"), nb::arg("rules"), nb::arg("max_district"), nb::arg("max_parents"),
           nb::arg("tolerance"), nb::arg("score"), nb::arg("seconds").none() = nb::none(),
+          nb::arg("progress").none() = nb::none(),
           "The best graph of a space with small districts, if it is better than `score`; see "
-          "cpp/search/exact.hpp. At most 20 nodes.");
+          "cpp/search/exact.hpp. At most 20 nodes. `progress` is called with the number of fits."
+          "Ctrl-C returns the best graph so far.");
 }
 
 }  // namespace bowfree::bindings

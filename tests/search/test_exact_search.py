@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,38 @@ def test_a_time_limit_gives_a_bound() -> None:
     assert result.gap > 0
     assert result.bound == pytest.approx(result.score + result.gap / 200)
     assert "units of n * score below the best" in str(result)
+
+
+def test_progress_and_ctrl_c() -> None:
+    """Ctrl-C has the best graph so far and its bound in its result."""
+    data = sample(12, 4)
+    start = bf.greedy_search(data, max_district=3, rng=1)
+    reports: list[bf.Progress] = []
+
+    def progress(report: bf.Progress) -> None:
+        reports.append(report)
+        if len(reports) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        bf.exact_search(start=start, max_district=3, progress=progress)
+    result = caught.value.result
+    assert len(reports) == 3
+    assert {report.what for report in reports} == {"districts"}
+    assert reports[0].done <= reports[-1].done == reports[-1].planned
+    assert reports[-1].best_score == pytest.approx(start.score)
+    assert not result.proved
+    assert result.score >= start.score - 1e-9
+    assert result.gap > 0
+
+
+def test_an_error_of_the_callback_is_raised() -> None:
+    def progress(report: bf.Progress) -> None:
+        raise ZeroDivisionError
+
+    start = bf.MixedGraph([f"x{k + 1}" for k in range(12)])
+    with pytest.raises(ZeroDivisionError):
+        bf.exact_search(sample(12, 4), max_district=3, start=start, progress=progress)
 
 
 def test_the_result_is_that_of_a_search(tmp_path: Path) -> None:

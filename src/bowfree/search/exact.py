@@ -10,7 +10,7 @@ of them, every permitted graph lacks one edge of a smallest set that violates it
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,12 +22,12 @@ from bowfree.errors import BowfreeError, DataError, KnowledgeError, TimeIsUp
 from bowfree.graph.encodings import graph_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
-from bowfree.parallel.budget import Budget
+from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, GraphClass, Means, Missing, Penalty, Rng, public
 from bowfree.results.display import count
 from bowfree.search.greedy import adapt_to_data, check_finite_n, search_moments
 from bowfree.search.plan import Strategy
-from bowfree.search.result import TOLERANCE, SearchConfidence, SearchResult
+from bowfree.search.result import TOLERANCE, SearchConfidence, SearchInterrupted, SearchResult
 from bowfree.search.scheduler import Setup
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
@@ -116,6 +116,7 @@ def exact_search(
     rng: Rng = None,
     n_jobs: int | None = None,
     time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> ExactResult:
     """Find the graph with the best score among graphs with small districts, and prove it.
 
@@ -144,6 +145,12 @@ def exact_search(
         If the time limit ended the search, ``proved`` is False, and ``gap`` tells by how much
         another graph may be better.
 
+    Raises
+    ------
+    SearchInterrupted
+        On Ctrl-C, a :class:`KeyboardInterrupt` with the best graph so far and its bound in its
+        ``result``.
+
     References
     ----------
     K. Rantanen, A. Hyttinen, M. Järvisalo (2021). Maximal ancestral graph structure learning via
@@ -158,7 +165,7 @@ def exact_search(
     >>> str(result.graph), result.proved, result.gap
     ('x1 -> x2 <- x3', True, 0.0)
     """
-    budget = Budget(rng, n_jobs, time_limit)
+    budget = Budget(rng, n_jobs, time_limit, progress)
     rule = ScoringRule(penalty, "newton", None, gamma, smallest_effect)
     options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
     if isinstance(start, SearchResult) and data is None and cov is None:
@@ -198,7 +205,7 @@ def exact_search(
     else:
         gap = moments.n * (bound - score)
         notes.append(f"at most {gap:.2f} units of n * score below the best of {considered}")
-    return ExactResult(
+    result = ExactResult(
         graph=best[0],
         score=score,
         runs=greedy.runs if greedy else (),
@@ -217,6 +224,9 @@ def exact_search(
         fits=proof.fits,
         states=proof.states,
     )
+    if proof.interrupted:
+        raise SearchInterrupted(result)
+    return result
 
 
 class _Proof:
@@ -230,7 +240,7 @@ class _Proof:
         self.max_parents = len(self._names) if max_parents is None else max_parents
         self.graph: MixedGraph | None = None
         self.score = self.bound = float("-inf")
-        self.proved = False
+        self.proved = self.interrupted = False
         self.fits = self.states = 0
 
     def permits(self, graph: MixedGraph) -> bool:
@@ -263,6 +273,7 @@ class _Proof:
             elif graph is not None and found["proved"]:
                 for edge in self._conflict(graph):
                     heapq.heappush(queue, (-found["score"], (*forbidden, edge)))
+            self.interrupted = found["interrupted"]
             if not found["proved"]:
                 others = -queue[0][0] if queue else float("-inf")
                 self.bound = max(min(found["bound"], -negative_bound), others, self.score)
@@ -284,8 +295,14 @@ class _Proof:
             TOLERANCE,
             self.score,
             self._budget.seconds_left,
+            self._report_progress,
         )
         return found
+
+    def _report_progress(self, n_fits: int) -> None:
+        done = self.fits + n_fits
+        best = None if self.graph is None else self.score
+        self._budget.report_progress("districts", done, done, best)
 
     def _conflict(self, graph: MixedGraph) -> list[tuple[str, str, str]]:
         """Return a smallest set of edges that no permitted graph contains."""
