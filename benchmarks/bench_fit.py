@@ -232,8 +232,8 @@ def table_of_districts(n_datasets, *, dense):
     problems = districts_of_climbs(n_datasets, dense=dense, n=N)
     sizes = np.array([k for k, _ in problems])
     fits = [_core.fit_graph(*arguments) for _, arguments in problems]
-    certified = np.array([fit.converged[0] and fit.decrement[0] < 1e-9 for fit in fits])
-    flagged = np.array([not fit.converged[0] or fit.diverging[0] for fit in fits])
+    certified = np.array([fit.converged[0] and fit.certificates[0][3] < 1e-9 for fit in fits])
+    flagged = np.array([not fit.converged[0] or fit.certificates[0][6] for fit in fits])
     share = certified.mean()
     kind = "dense random graphs" if dense else "uniform graphs of in-degree at most 2"
     print(

@@ -3,12 +3,14 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings/arrays.hpp"
@@ -28,13 +30,6 @@ struct GraphFit {
     int d;
     std::vector<District> districts;
     std::vector<DistrictFit> fits;
-
-    std::vector<std::vector<int>> members() const {
-        std::vector<std::vector<int>> all;
-        for (const District& district : districts)
-            all.emplace_back(district.nodes.begin(), district.nodes.begin() + district.k);
-        return all;
-    }
 
     /// A d x d matrix made of the k x columns matrices of the districts.
     auto scatter(std::vector<double> DistrictFit::* matrix) const {
@@ -79,12 +74,27 @@ struct GraphFit {
         return to_numpy(std::move(found), {static_cast<std::size_t>(d)});
     }
 
-    /// One value per district.
+    /// The nodes of each district, ascending, and its certificate; see `DistrictFit`.
+    using Certificate = std::tuple<std::vector<int>, double, bool, double, double, double, bool,
+                                   int, int, double, int, bool>;
     template <class T>
     std::vector<T> column(T DistrictFit::* field) const {
         std::vector<T> values;
         for (const DistrictFit& fit : fits) values.push_back(fit.*field);
         return values;
+    }
+    std::vector<Certificate> certificates() const {
+        std::vector<Certificate> all;
+        for (std::size_t c = 0; c < fits.size(); ++c) {
+            const DistrictFit& fit = fits[c];
+            const std::vector<int>& nodes = districts[c].nodes;
+            all.emplace_back(std::vector(nodes.begin(), nodes.begin() + districts[c].k),
+                             fit.objective, fit.converged, fit.decrement, fit.gradient_norm,
+                             fit.smallest_eigenvalue, fit.diverging, fit.n_iter, fit.n_optima,
+                             (fit.canonical - fit.objective) / 2.0,
+                             static_cast<int>(fit.more_starts), fit.rounded);
+        }
+        return all;
     }
 };
 
@@ -116,11 +126,22 @@ GraphFit fit_graph(const Data& data, const Bits& parents, const Bits& spouses,
 }  // namespace
 
 void bind_model(nb::module_& m) {
-    const auto entry = [](auto field) {
-        return [field](const GraphFit& fit) { return fit.column(field); };
-    };
-    nb::class_<GraphFit>(m, "GraphFit", "Fits of all districts of a graph, one entry per district.")
-        .def_prop_ro("districts", &GraphFit::members, "Node indices of each district, ascending.")
+    nb::class_<GraphFit>(m, "GraphFit", "Fits of all districts of a graph.")
+        .def_prop_ro(
+            "certificates", &GraphFit::certificates,
+            "One for each district: nodes, F = log|Omega_C| + tr(Omega_C^-1 E_C) at the estimates, "
+            "converged, half the squared Newton decrement (the possible gain of the score), "
+            "largest "
+            "gradient entry in scaled parameters, smallest eigenvalue of the error correlation "
+            "matrix, diverging, iterations, number of distinct ends, half of what F has fallen "
+            "below "
+            "the end of the canonical starts, which scores are made of, further starts (0: not "
+            "needed, 1: tried, 2: too large to try), and whether it is certified with rounded "
+            "correlations only.")
+        .def_prop_ro("objective",
+                     [](const GraphFit& fit) { return fit.column(&DistrictFit::objective); })
+        .def_prop_ro("converged",
+                     [](const GraphFit& fit) { return fit.column(&DistrictFit::converged); })
         .def_prop_ro(
             "B", [](const GraphFit& fit) { return fit.scatter(&DistrictFit::B); },
             nb::rv_policy::automatic, "(d, d): B[i, j] is the effect of j on i.")
@@ -140,34 +161,7 @@ void bind_model(nb::module_& m) {
             },
             "condition"_a, "Omega in a condition.")
         .def("intercepts_in", &GraphFit::intercepts, "condition"_a,
-             "(d,): coefficients of the constant in a condition.")
-        .def_prop_ro("objective", entry(&DistrictFit::objective),
-                     "F = log|Omega_C| + tr(Omega_C^-1 E_C) at the estimates.")
-        .def_prop_ro("canonical", entry(&DistrictFit::canonical),
-                     "F at the end of the canonical starts, which scores are made of.")
-        .def_prop_ro("converged", entry(&DistrictFit::converged))
-        .def_prop_ro("rounded", entry(&DistrictFit::rounded),
-                     "Certified with rounded correlations, but not with those given.")
-        .def_prop_ro("decrement", entry(&DistrictFit::decrement),
-                     "Half the squared Newton decrement: the possible gain of the score.")
-        .def_prop_ro("gradient_norm", entry(&DistrictFit::gradient_norm),
-                     "Largest gradient entry in scaled parameters.")
-        .def_prop_ro("smallest_eigenvalue", entry(&DistrictFit::smallest_eigenvalue),
-                     "Of the error correlation matrix.")
-        .def_prop_ro("diverging", entry(&DistrictFit::diverging),
-                     "Not certified, with a huge coefficient: there may be no maximum.")
-        .def_prop_ro("n_iter", entry(&DistrictFit::n_iter), "RICF sweeps plus Newton steps.")
-        .def_prop_ro("n_optima", entry(&DistrictFit::n_optima),
-                     "Distinct ends over all starts: certified maxima, and higher likelihoods.")
-        .def_prop_ro(
-            "more_starts",
-            [](const GraphFit& fit) {
-                std::vector<int> found;
-                for (const DistrictFit& district : fit.fits)
-                    found.push_back(static_cast<int>(district.more_starts));
-                return found;
-            },
-            "0: not needed, 1: tried, 2: the district is too large to try them.");
+             "(d,): coefficients of the constant in a condition.");
 
     m.def("fit_graph", &fit_graph, "S"_a, "parents"_a, "spouses"_a, nb::kw_only(),
           "method"_a = "newton", "max_iter"_a = 10, "tol"_a = 1e-6, "n_starts"_a = 1, "seed"_a = 0,

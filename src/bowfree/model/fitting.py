@@ -326,22 +326,10 @@ def fit_moments(
         seconds=seconds,
     )
     certificate = tuple(
-        Certificate(tuple([graph.nodes[i] for i in district]), *numbers)
-        for district, *numbers in zip(
-            core.districts,
-            core.objective,
-            core.converged,
-            core.decrement,
-            core.gradient_norm,
-            core.smallest_eigenvalue,
-            core.diverging,
-            core.n_iter,
-            core.n_optima,
-            [(high - low) / 2 for high, low in zip(core.canonical, core.objective, strict=True)],
-            [_MORE_STARTS[state] for state in core.more_starts],
-            core.rounded,
-            strict=True,
-        )
+        [
+            Certificate(tuple([graph.nodes[i] for i in nodes]), *own, _MORE_STARTS[more], rounded)
+            for nodes, *own, more, rounded in core.certificates
+        ]
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
