@@ -336,6 +336,35 @@ def test_exposure_and_outcome(tab):
         assert sorted(tab.edges()) == sorted(f"{a} → {b}" for a, b in graph.directed)
 
 
+def choose(tab, field, value):
+    """Choose an option of a select element."""
+    tab.evaluate(f"{tab.one(field)}.value = {json.dumps(value)}")
+    tab.evaluate(f"{tab.one(field)}.dispatchEvent(new Event('change'))")
+
+
+@pytest.mark.usefixtures("clean")
+def test_data_and_the_pag(tab):
+    with serving(session_of(TRUTH)) as server:
+        tab.visit(server, width=1280, height=800)
+        server.session.wait()
+        tab.evaluate(f"{tab.one('.current .edge')}.focus()")
+        tab.press("d")
+        tab.until(tab.one(".chart .slope"))
+        assert tab.count(".chart .point") == 1000
+        choose(tab, "[data-field=data-b]", "")
+        tab.until(tab.one(".chart .bar"))
+        choose(tab, "[aria-label='Marks at the ends of edges']", "pag")
+        circles = sum(mark.count("o") for _, mark, _ in TRUTH.pag().edges)
+        tab.until(
+            f"{tab.each('.mark')}.filter(c => c.checkVisibility({{visibilityProperty: true}})).length === {circles}"
+        )
+        # Edges of the PAG cannot be edited.
+        tab.evaluate(f"{tab.one('.current .edge')}.focus()")
+        tab.press("Delete")
+        choose(tab, "[aria-label='Marks at the ends of edges']", "graph")
+        assert len(tab.edges()) == TRUTH.n_edges
+
+
 @pytest.mark.usefixtures("clean")
 def test_pictures_and_implications(tab, tmp_path):
     with serving(session_of(TRUTH)) as server:
@@ -421,7 +450,17 @@ def test_no_edge_is_behind_a_box_and_text_can_be_read(tab, d):
 def test_all_controls_have_accessible_names(tab):
     with serving(session_of(TRUTH)) as server:
         tab.visit(server)
-        for panel in ("fit", "next", "class", "effect", "test", "search", "compare", "files"):
+        for panel in (
+            "fit",
+            "next",
+            "class",
+            "effect",
+            "test",
+            "data",
+            "search",
+            "compare",
+            "files",
+        ):
             tab.open_panel(panel)
             nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
             roles = {"button", "radio", "checkbox", "combobox", "spinbutton", "tab", "textbox"}
@@ -539,7 +578,17 @@ def test_names_are_not_markup(tab):
     graph = bf.MixedGraph(names, list(pairwise(names)))
     with serving(Session(data, graph=graph, origin=Origin(name=names[0]))) as server:
         tab.visit(server)
-        for panel in ("next", "class", "effect", "test", "search", "compare", "files", "fit"):
+        for panel in (
+            "next",
+            "class",
+            "effect",
+            "test",
+            "data",
+            "search",
+            "compare",
+            "files",
+            "fit",
+        ):
             tab.open_panel(panel)
         assert tab.text("h1") == names[0]
         assert tab.evaluate("document.images.length") == 0

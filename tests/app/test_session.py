@@ -193,6 +193,14 @@ def test_changes_class_and_effect_follow_an_edit():
     assert not any({c["a"], c["b"]} == {SUN, FRUIT} for c in found["changes"]["changes"])
     members = bf.equivalence_class(graph)
     assert found["class"]["size"] == members.size
+    pag, shown = graph.pag(), found["class"]["pag"]
+    ends = {
+        (NAMES[a], NAMES[b]): tuple(marks)
+        for (a, _, b), marks in zip(shown["edges"], shown["ends"], strict=True)
+    }
+    assert len(ends) == len(pag.edges)
+    for (a, b), marks in ends.items():
+        assert marks == (pag.mark_at(a, b), pag.mark_at(b, a))
     assert found["class"]["permitted"] == members.permitted_by(known).size
     permitted = members.permitted_by(known)
     bounds = bf.effect_bounds(permitted, DATA).effect(of="sun", on="fruit")
@@ -269,6 +277,26 @@ def test_separation_and_partial_correlation(a, b, others):
     assert found["r"] == pytest.approx(r, abs=1e-12)
     z = math.sqrt(1000 - len(others) - 3) * math.atanh(r)
     assert found["p_value"] == pytest.approx(2 * norm.sf(abs(z)))
+
+
+def test_the_data_behind_a_variable_and_an_edge():
+    with opened(TRUTH) as session:
+        alone = ask(session, "data", a=SUN)["data"]
+        assert sum(alone["counts"]) == alone["n"] == 1000
+        assert alone["mean"] == pytest.approx(DATA["sun"].mean())
+        found = ask(session, "data", a=SUN, b=LEAVES)["data"]
+        fit = session.fit
+        water = fit.edge("water -> leaves").estimate
+        centered = {name: x - x.mean() for name, x in DATA.items()}
+        x, y = np.array(found["points"]).T
+        assert x == pytest.approx(centered["sun"], abs=1e-6)
+        assert y == pytest.approx(centered["leaves"] - water * centered["water"], abs=1e-6)
+        assert found["slope"] == fit.edge("sun -> leaves").estimate
+        found = ask(session, "data", a=FRUIT, b=ROOTS)["data"]
+        assert (found["kind"], found["slope"]) == ("residuals", None)
+        assert found["r"] == pytest.approx(fit.edge("fruit <-> roots").std_all, abs=0.02)
+    with opened(data=None, options=DataOptions(np.eye(4) + 0.3, n=50)) as session:
+        assert "no rows" in refused(session, "data", a=0)
 
 
 def test_warnings_of_fit_data_and_search():

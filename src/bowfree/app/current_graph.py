@@ -224,7 +224,12 @@ class CurrentGraph:
             members = equivalence_class(drawing.graph, time_limit=CLASS_SECONDS, rng=0)
             permitted = members.permitted_by(drawing.knowledge)
             self._members = version.number, permitted
-            return class_view(members, permitted)
+            view = class_view(members, permitted)
+            # The partial ancestral graph may have pairs without an edge in the current graph.
+            pairs = [(self._names[a], mark, self._names[b]) for a, mark, b in view["pag"]["edges"]]
+            more = [edge for edge in pairs if edge not in drawing.graph.edges]
+            view["pag"]["curves"] = self._positions.draw_others(more)
+            return view
 
         self._send("class", version, find)
         self._send("warnings", version, lambda: {"warnings": self._find_warnings(version)})

@@ -11,7 +11,7 @@ index, so names are never quoted. A missing or invalid field raises an error.
 ``position``, ``arrange``                positions of the variables
 ``penalty``                              the penalty of the score
 ``effect``, ``separation``               bounds of an effect; m-separation of two variables
-``implications``                         all equations that the graph implies, with tests
+``implications``, ``data``               equations that the graph implies, with tests; the rows
 ``member``, ``use_member``               an equivalent graph: return it, make it the current one
 ``pin``, ``compare``, ``use``            another graph: keep it, compare it, make it the current one
 ``search``, ``bootstrap``, ``average``   long computations, one at a time
@@ -31,7 +31,15 @@ from bowfree.app.current_graph import ignore_warnings
 from bowfree.app.editing import MAX_TIERS, Drawing
 from bowfree.app.positions import ARRANGEMENTS, MAX_COORDINATE, arrange
 from bowfree.app.saved import Saved, python_code, read_saved, write_saved
-from bowfree.app.views import MAX_MEMBERS, View, comparison_view, graph_view, separation_view
+from bowfree.app.views import (
+    MAX_MEMBERS,
+    View,
+    comparison_view,
+    data_view,
+    graph_view,
+    separation_view,
+)
+from bowfree.data.diagnostics import has_rows
 from bowfree.equivalence.comparison import compare
 from bowfree.equivalence.equations import constraint_tests
 from bowfree.errors import BowfreeError
@@ -219,6 +227,13 @@ def _separation(session: Session, message: Message) -> View:
     return {"separation": separation_view(session.drawing.graph, session.moments, a, b, unique)}
 
 
+def _data(session: Session, message: Message) -> View:
+    if session.rows is None or session.fit is None or not has_rows(session.moments):
+        raise BowfreeError("there are no rows to show: open a table of numbers without options")
+    b = message.node("b") if message.has("b") else None
+    return {"data": data_view(session.fit, session.rows, message.node("a"), b)}
+
+
 # --- other graphs ---
 
 
@@ -371,7 +386,7 @@ HANDLERS: dict[str, Handler] = {
         handler.__name__.removeprefix("_"): handler
         for handler in (
             *(_draw, _change, _penalty, _lock, _forbid, _allow, _confounded, _tier, _tiers),
-            *(_position, _arrange, _effect, _separation, _implications, _compare, _use),
+            *(_position, _arrange, _effect, _separation, _implications, _data, _compare, _use),
             *(_member, _use_member),
             *(_search, _bootstrap, _report, _report_file, _save, _load, _read, _export, _code),
         )

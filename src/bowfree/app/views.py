@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bowfree.data.frames import read_observations
 from bowfree.data.moments import Moments
 from bowfree.effects.adjustment import Question, adjustment_sets, instruments
 from bowfree.effects.bounds import EffectBounds, member_effects
@@ -32,6 +33,7 @@ View = dict[str, Any]
 
 MAX_CHANGES = 10
 MAX_MEMBERS = 300  # equivalent graphs that can be shown one after the other
+MAX_POINTS = 1500  # of a scatter plot
 MAX_PATHS = 1000  # biasing paths that are looked for
 _LARGEST_INTEGER = 2**53  # that JavaScript represents exactly
 _MIN_SHARE = 0.02  # less frequent edges are not listed
@@ -103,6 +105,19 @@ def class_view(members: EquivalenceClass, permitted: EquivalenceClass) -> View:
         "shown": min(len(permitted) if permitted.size < 2**31 else MAX_MEMBERS, MAX_MEMBERS),
         "ends": [[edge.end_at_a, edge.end_at_b] for edge in edges],
         "n_same": sum(edge.invariant for edge in edges),
+        "pag": _pag_view(permitted.graph),
+    }
+
+
+def _pag_view(graph: MixedGraph) -> View:
+    """Return the pairs of the partial ancestral graph, in the order of edges, and their ends."""
+    pag, index = graph.pag(), {name: k for k, name in enumerate(graph.nodes)}
+    pairs = [(a, b) for a, _, b in pag.edges]
+    own = {frozenset((a, b)): (a, mark, b) for a, mark, b in graph.edges}
+    edges = [own.get(frozenset(pair), (pair[0], "->", pair[1])) for pair in pairs]
+    return {
+        "edges": [[index[a], mark, index[b]] for a, mark, b in edges],
+        "ends": [[pag.mark_at(a, b), pag.mark_at(b, a)] for a, _, b in edges],
     }
 
 
@@ -184,6 +199,34 @@ def separation_view(
         p_value = math.erfc(abs(z) / math.sqrt(2))
     view: View = to_plain({"separated": separated, "r": r, "p_value": p_value})
     return view
+
+
+def data_view(fit: Fit, rows: Any, a: str, b: str | None) -> View:
+    """Return a histogram of a variable, or the points behind an edge between two.
+
+    For ``a -> b`` these are a, and b without the effects of its other causes; for ``a <-> b`` and
+    for pairs without an edge, the residuals of both.
+    """
+    _, X = read_observations(rows, MixedGraph(fit.moments.names), "data")
+    X = X[np.isfinite(X).all(axis=1)]
+    index = {name: k for k, name in enumerate(fit.moments.names)}
+    i = index[a]
+    if b is None:
+        counts, edges = np.histogram(X[:, i], bins="auto" if len(X) < 10_000 else 60)
+        facts = {"mean": X[:, i].mean(), "sd": X[:, i].std(ddof=1), "n": len(X)}
+        view: View = to_plain({"counts": counts.tolist(), "edges": edges.tolist(), **facts})
+        return view
+    j, kind = index[b], "residuals"
+    residuals = (X - X.mean(axis=0)) @ (np.eye(len(index)) - fit.B).T
+    x, y, slope = residuals[:, i], residuals[:, j], None
+    if b in fit.graph.children(a):
+        kind, slope = "partial", float(fit.B[j, i])
+        x = X[:, i] - X[:, i].mean()
+        y = y + slope * x
+    step = -(-len(X) // MAX_POINTS)  # equally spaced rows
+    points = np.round(np.column_stack([x, y])[::step], 6).tolist()
+    r = float(np.corrcoef(x, y)[0, 1])
+    return {"kind": kind, "slope": slope, "r": r, "n": len(X), "points": points}
 
 
 def comparison_view(comparison: Comparison) -> View:

@@ -83,14 +83,18 @@ function buildFrame(bench) {
     (event) => bench.setDisplay("labels", event.target.value),
     { "aria-label": "Labels of edges" },
   );
-  const marks = make(
-    "label",
-    {},
-    make("input", {
-      type: "checkbox",
-      onchange: (event) => bench.setDisplay("marks", event.target.checked),
-    }),
-    " class marks",
+  const marks = select(
+    [
+      ["graph", "marks: this graph"],
+      ["class", "of the class"],
+      ["pag", "PAG"],
+    ],
+    "graph",
+    (event) => bench.setDisplay("marks", event.target.value),
+    {
+      "aria-label": "Marks at the ends of edges",
+      title: "Circles are ends that differ between equivalent graphs; the PAG also allows hidden variables",
+    },
   );
   const suggestions = make(
     "label",

@@ -25,7 +25,7 @@ class GraphView {
   constructor(host, variables, name) {
     Object.assign(this, { host, ...variables });
     this.moved = new Set(); // boxes that were moved since
-    this.display = { labels: "auto", marks: false, least: 0, suggestions: true };
+    this.display = { labels: "auto", marks: "graph", least: 0, suggestions: true };
     this.groups = Object.fromEntries(
       ["bands", "rules", "ghosts", "lines", "labels", "boxes", "rubber"].map((part) => [
         part,
@@ -309,7 +309,7 @@ class GraphView {
     part.style.visibility = points && !this.isWeak(k) ? "" : "hidden";
     if (!points) return;
     const own = this.edges[k][1] === "->" ? ["tail", "head"] : ["head", "head"];
-    const marks = this.display.marks && this.details.ends ? this.details.ends[k] : own;
+    const marks = this.display.marks !== "graph" && this.details.ends ? this.details.ends[k] : own;
     part.classList.toggle("varying", marks.includes("circle"));
     const drawn = edgeShape(points, marks);
     const [touch, line, ...heads] = part.querySelectorAll("path");

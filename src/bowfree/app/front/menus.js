@@ -31,6 +31,7 @@ class Menus {
         () => bench.ask({ do: "lock", a, b }, pair),
       ],
       ["f", "Forbid: exclude it from searches", () => bench.ask({ do: "forbid", a, mark, b }, pair)],
+      ["d", "Show the data behind it", () => this.showData(a, b)],
       mark === "->" ? ["e", "Show this effect", () => this.selectEffect(a, b)] : null,
     ];
     return actions.filter(Boolean);
@@ -87,6 +88,7 @@ class Menus {
                 : null,
             ]
           : []),
+        ["Show its data", () => this.showData(v, null)],
         ["Show an effect of it", () => this.selectEffect(v, effect[1] === v ? null : effect[1])],
         ["Show an effect on it", () => this.selectEffect(effect[0] === v ? null : effect[0], v)],
       ].filter(Boolean),
@@ -98,6 +100,12 @@ class Menus {
     this.open(point, `Forbidden between ${bench.names[a]} and ${bench.names[b]}`, [
       ["Allow all edges", () => bench.ask({ do: "allow", a, b }, [a, b])],
     ]);
+  }
+
+  /** @param {number} a @param {number | null} b */
+  showData(a, b) {
+    this.bench.dataQuery = { a, b, found: null };
+    this.bench.setPanel("data");
   }
 
   // Show the bounds of an effect, or let the user choose its other end.

@@ -69,7 +69,7 @@ function effectStrip(bench, effect) {
   });
   const most = Math.max(...[...bins.values()].map((graphs) => graphs.length));
   const text = (x, at, anchor) =>
-    make("svg:text", { x: at, y: 62, class: "tick", "text-anchor": anchor }, significant(x));
+    make("svg:text", { x: at, y: 62, class: `tick ${anchor}` }, significant(x));
   const shown = bench.member ? bench.member.number : -1;
   return make(
     "svg:svg",

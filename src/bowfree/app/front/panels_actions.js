@@ -379,6 +379,7 @@ const PANELS = [
   ["class", "Class", classPanel],
   ["effect", "Effect", effectPanel],
   ["test", "Test", testPanel],
+  ["data", "Data", dataPanel],
   ["search", "Search", searchPanel],
   ["compare", "Compare", comparePanel],
   ["files", "Files", filesPanel],

@@ -25,6 +25,7 @@ class Workbench {
   /** @type {number | undefined} */ saving; // a timer
   /** @type {{ a: number, b: number, given: number[], found: any }} */
   separation = { a: 0, b: 1, given: [], found: null };
+  /** @type {{ a: number, b: number | null, found: any }} */ dataQuery = { a: 0, b: null, found: null };
   /** @type {{ name: string, file: string } | null} */ text = null; // in the box of the panel "Files"
   // Elements, from buildFrame.
   /** @type {Canvas} */ canvas;
@@ -133,10 +134,11 @@ class Workbench {
         else this.ask({ do: mark === "--" ? "forbid" : "draw", a, mark, b }, [a, b]);
       },
       move: (v, x, y) => this.moveVariable(v, x, y),
-      edgeMenu: (k, point) => menus.edgeMenu(k, point),
+      // Only the current graph can be edited, not another one that is shown in its place.
+      edgeMenu: (k, point) => this.showsCurrent() && menus.edgeMenu(k, point),
       nodeMenu: (v, point) => menus.nodeMenu(v, point),
       pairMenu: (a, b, point) => menus.pairMenu(a, b, point),
-      edgeKey: (k, event) => menus.edgeKey(k, event),
+      edgeKey: (k, event) => this.showsCurrent() && menus.edgeKey(k, event),
       suggestion: ([a, mark, b]) => this.ask({ do: "change", a, mark, b, suggested: true }, [a, b]),
     };
   }
@@ -213,6 +215,7 @@ class Workbench {
     this.render();
     if (isNew && this.comparison.which !== null) this.comparison.show(this.comparison.which);
     if (isNew && this.panel === "test") this.askSeparation();
+    if (isNew && this.panel === "data") this.askData(this.dataQuery.a, this.dataQuery.b);
   }
 
   describeChange(state) {
@@ -234,6 +237,7 @@ class Workbench {
     this.moves = positions.moves;
     this.state = { ...this.state, curves: positions.curves };
     if (this.analyses.changes) this.analyses.changes.curves = {};
+    if (this.analyses.class?.pag) this.analyses.class.pag.curves = {};
     this.canvas.setPositions(positions);
     if (this.comparison.view) {
       this.comparison.view.setPositions({ ...positions, curves: {} });
@@ -304,6 +308,10 @@ class Workbench {
     this.renderPanel();
   }
 
+  showsCurrent() {
+    return !this.member && this.canvas.display.marks !== "pag";
+  }
+
   drawGraph() {
     const { graph, knowledge, edges, curves } = this.state,
       { class: found, changes } = this.analyses;
@@ -314,6 +322,12 @@ class Workbench {
         curves: this.memberCurves(this.member.graph),
         question: this.panel === "effect" ? this.state.effect : null,
       });
+      return;
+    }
+    const marks = this.canvas.display.marks;
+    if (marks === "pag" && found && found.pag) {
+      const { edges: pairs, ends, curves: more } = found.pag;
+      this.canvas.setGraph(pairs, { knowledge, ends, curves: { ...more, ...curves } });
       return;
     }
     this.canvas.setGraph(graph, {
@@ -451,6 +465,7 @@ class Workbench {
       Object.assign(view.display, { [option]: value });
       view.drawAll();
     }
+    if (option === "marks") this.drawGraph();
   }
 
   zoom(factor) {
@@ -534,6 +549,7 @@ class Workbench {
     this.page.setAttribute("aria-labelledby", `${this.id}-tab-${id}`);
     if (this.state) this.renderPanel();
     if (id === "test" && this.state) this.askSeparation();
+    if (id === "data" && this.state) this.askData(this.dataQuery.a, this.dataQuery.b);
   }
 
   onTabKey(event) {
@@ -592,6 +608,13 @@ class Workbench {
     const answer = await this.transport.ask({ do: "separation", a, b, given });
     this.separation.found = answer.separation || { error: answer.error };
     this.renderPanel(["test"]);
+  }
+
+  /** @param {number} a @param {number | null} b */
+  async askData(a, b) {
+    const answer = await this.transport.ask({ do: "data", a, b: a === b ? null : b }).catch(() => ({}));
+    this.dataQuery = { a, b: a === b ? null : b, found: answer.data || { error: answer.error } };
+    this.renderPanel(["data"]);
   }
 
   // --- files ---
