@@ -163,10 +163,7 @@ def two(second, **options):
 
 NO_COVARIANCE = pd.DataFrame([[0, 0.1, 0], [0.1, 1, 0], [0, 0, 1]], columns=list("xyz"))
 BAD = {
-    "unknown target": (
-        lambda: given(targets=["q"]),
-        r"condition 'treated': targets: no variable 'q'; there are 'x', 'y', 'z'",
-    ),
+    "unknown target": (lambda: given(targets=["q"]), r"condition 'treated': targets: no variable"),
     "a target everywhere": (
         lambda: [bf.Condition(WATCHED, targets=["y"]), bf.Condition(TREATED, targets=["y", "x"])],
         "'y' is a target in every condition",
@@ -182,35 +179,23 @@ BAD = {
         ],
         "'y' is constant in all conditions without the target 'x'",
     ),
-    "other columns": (
-        lambda: two(TREATED.rename(columns={"z": "w"})),
-        "conditions '1' and '2' have different columns .'w', 'z'",
-    ),
+    "other columns": (lambda: two(TREATED.rename(columns={"z": "w"})), "conditions '1' and '2'"),
     "two of one name": (
         lambda: [bf.Condition(WATCHED, name="a"), bf.Condition(TREATED, name="a")],
         "two conditions are named 'a'",
     ),
-    "gaps": (
-        lambda: two(TREATED.mask(TREATED > 1)),
-        "condition '2': missing or infinite values in 'x'.*: missing='listwise' drops incomplete",
-    ),
+    "gaps": (lambda: two(TREATED.mask(TREATED > 1)), "condition '2': missing or infinite values"),
     "one row": (lambda: two(TREATED[:1]), "condition '2': n = 1: data need at least 2 rows"),
     "something else among them": (
         lambda: [bf.Condition(WATCHED), TREATED],
         "entry 1 of the data is of type DataFrame, others are conditions",
     ),
-    "a population": (
-        lambda: two(None, cov=np.eye(3), n=np.inf),
-        "condition '2': n = inf: several conditions need complete",
-    ),
+    "a population": (lambda: two(None, cov=np.eye(3), n=np.inf), "condition '2': n = inf"),
     "moments with gaps": (
         lambda: two(bf.moments(TREATED.mask(TREATED > 6), missing="fiml")),
         "condition '2': n = .*: several conditions need complete unweighted rows",
     ),
-    "conditions in a condition": (
-        lambda: two(bf.moments(given())),
-        "its data are several conditions",
-    ),
+    "conditions in a condition": (lambda: two(bf.moments(given())), "its data are several"),
     "variance without covariances": (
         lambda: two(None, cov=NO_COVARIANCE, n=30, targets=["x"]),
         "cov has covariances of 'x', whose variance is 0",
@@ -232,10 +217,7 @@ def test_bad_conditions_are_refused(case):
         ({"data": WATCHED, "cov": np.eye(3)}, "both were given"),
         ({"data": WATCHED, "n": 40}, "n = 40: cannot be combined with `data`"),
         ({"cov": np.eye(3), "n": 40, "ddof": 2}, "ddof = 2"),
-        (
-            {"data": WATCHED, "targets": "y"},
-            r"targets = 'y': must be a list of names, such as \['y'\]",
-        ),
+        ({"data": WATCHED, "targets": "y"}, r"targets = 'y': must be a list of names, such as"),
         ({"data": WATCHED, "targets": 3}, "targets is 3; pass a list of names"),
         ({"data": WATCHED, "targets": ["y", "y"]}, "a variable is listed twice"),
         ({"data": WATCHED, "kind": "magic"}, "unknown kind 'magic'"),

@@ -241,10 +241,7 @@ BAD_INPUT = {
     "masked": ({"data": np.ma.masked_equal(X, X[5, 0])}, r"'a' \(1 value, first in row 5\)"),
     "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),
     "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
-    "duplicated": (
-        {"data": X[:, [0, 1, 1]]},
-        "duplicated columns: 'c' is determined by 'b'; drop it",
-    ),
+    "duplicated": ({"data": X[:, [0, 1, 1]]}, "duplicated columns: 'c' is determined by 'b'"),
     "collinear": (
         {"data": np.column_stack([X[:, 0], X[:, 1], X[:, 0] - 2 * X[:, 1]])},
         r"collinear columns: '.' is determined by '.', '.'; drop it: data.drop\(columns=\['.'\]\)",
@@ -273,26 +270,14 @@ BAD_INPUT = {
         {"data": np.random.default_rng(0).normal(size=(5, 5)), "graph": STAR},
         r"n = 5 observations of 5 variables \(the district {e} with its parents\): .* unbounded",
     ),
-    "missing column": (
-        {"data": NAMED.rename(columns={"b": "bb"})},
-        r"no column for the graph's node 'b' \(did you mean 'bb'\?\); its columns are 'a', 'bb'",
-    ),
-    "too many columns": (
-        {"data": np.column_stack([X, X[:, 0] ** 2])},
-        "array of 4 columns and the graph has 3 nodes: pass a data frame",
-    ),
+    "missing column": ({"data": NAMED.rename(columns={"b": "bb"})}, r"did you mean 'bb'\?"),
+    "too many columns": ({"data": np.column_stack([X, X[:, 0] ** 2])}, "the graph has 3 nodes"),
     "columns named twice": (
         {"data": pd.DataFrame({"a": X[:, 0], 1: X[:, 1], "1": X[:, 2]}), "graph": None},
         "several columns named '1'",
     ),
-    "text column": (
-        {"data": NAMED.assign(b="text")},
-        r"non-numeric column 'b' \(.*\) in data: if it has unordered categories, pass nominal=",
-    ),
-    "values of 1e307": (
-        {"data": X * [1, 1e307, 1]},
-        r"column 'b' has values up to .*e\+307: its covariances are too large .*; rescale it",
-    ),
+    "text column": ({"data": NAMED.assign(b="text")}, r"non-numeric column 'b' \(.*\) in data"),
+    "values of 1e307": ({"data": X * [1, 1e307, 1]}, "'b' has values.* too large .*; rescale"),
     "cov times 1e306": ({"cov": S * 1e306, "n": 20}, r"'a' has a standard deviation of .*e\+15"),
     "frame with a name twice": (
         {"data": pd.DataFrame(X, columns=["a", "b", "b"]), "graph": None},
@@ -310,16 +295,10 @@ BAD_INPUT = {
         {"data": {"a": [1, 2], "b": [1, 2, 3]}, "graph": None},
         r"columns of data have shapes \[\(2,\), \(3,\)\]: they must have equal length",
     ),
-    "too wide": (
-        {"data": np.zeros((2, 10_001)), "graph": None},
-        "data has 10,001 columns, at most 10,000 are allowed: select some",
-    ),
+    "too wide": ({"data": np.zeros((2, 10_001)), "graph": None}, "10,001 columns.*select some"),
     "shrinkage by itself": ({"data": X, "shrinkage": "much"}, "shrinkage = 'much': must be a numb"),
     "n is true": ({"cov": S, "n": True}, "n = True: must be a whole number, or inf"),
-    "n with moments": (
-        {"data": bf.moments(X, graph=GRAPH), "n": 9},
-        "n = 9: cannot be combined with moments",
-    ),
+    "n with moments": ({"data": bf.moments(X, graph=GRAPH), "n": 9}, "n = 9: cannot be combined"),
     "ragged": ({"data": [[1.0, 2.0], [3.0]]}, "data is not a table"),
 }
 

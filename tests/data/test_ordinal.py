@@ -191,18 +191,10 @@ same = frame().assign(b=lambda t: t.a)
 BAD = {
     "unknown": (frame(), ["d"], "no column 'd'; there are 'a', 'b', 'c'"),
     "one text": (frame(), "abc", "ordinal = 'abc': must be a list of column names"),
-    "many values": (
-        frame().assign(a=np.arange(400.0)),
-        ["a"],
-        "ordinal column 'a' has more than 50 values",
-    ),
+    "many values": (frame().assign(a=np.arange(400.0)), ["a"], "ordinal column 'a' has more than"),
     "one category": (frame().assign(a=1.0), ["a"], "constant column 'a'"),
     "same order": (same, ["a", "b"], "'b' and 'a': their polychoric correlation is 1 or -1"),
-    "no order": (
-        frame().assign(a=pd.Categorical(frame().a)),
-        [],
-        r"non-numeric column 'a' \(Categorical\).*ordered categoricals of a data frame",
-    ),
+    "no order": (frame().assign(a=pd.Categorical(frame().a)), [], r"non-numeric column 'a'"),
     "text": (frame().assign(a="x"), ["a"], "non-numeric column 'a'"),
     "gaps": (frame().astype(float).where(lambda t: t > 0), ["a"], "with ordered categories; use"),
 }
