@@ -179,12 +179,12 @@ BAD = {
         ],
         "'y' is constant in all conditions without the target 'x'",
     ),
-    "other columns": (lambda: two(TREATED.rename(columns={"z": "w"})), "conditions '1' and '2'"),
+    "other columns": (lambda: two(TREATED.rename(columns={"z": "w"})), "columns .'w', 'z'"),
     "two of one name": (
         lambda: [bf.Condition(WATCHED, name="a"), bf.Condition(TREATED, name="a")],
         "two conditions are named 'a'",
     ),
-    "gaps": (lambda: two(TREATED.mask(TREATED > 1)), "condition '2': missing or infinite values"),
+    "gaps": (lambda: two(TREATED.mask(TREATED > 1)), "condition '2': missing.*='listwise' drops"),
     "one row": (lambda: two(TREATED[:1]), "condition '2': n = 1: data need at least 2 rows"),
     "something else among them": (
         lambda: [bf.Condition(WATCHED), TREATED],

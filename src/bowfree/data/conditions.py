@@ -248,10 +248,7 @@ def known_targets(data: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def split_rows(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return two tables of the given type: the rows to keep, and a random `part` as holdout.
-
-    Conditions are split one by one.
-    """
+    """Return the rows to keep, and a random `part` as holdout; conditions are split one by one."""
     check_fraction("holdout", part)
     if not are_conditions(data):
         return split_table(data, part, rng)

@@ -88,10 +88,7 @@ def read_covariance(
 
 
 def missing_values(names: Sequence[str], values: Floats, what: str, use: str = "fiml") -> DataError:
-    """Return the error that names all columns with missing values, and the remedy.
-
-    `use` is the option that uses all observed values, if there is one.
-    """
+    """Return the error about missing values; `use` is the option that uses all observed ones."""
     bad = ~np.isfinite(values)
     count, first = bad.sum(axis=0), bad.argmax(axis=0)
     places = [
@@ -134,10 +131,7 @@ def check_cases(names: Sequence[str], X: Floats) -> None:
 
 
 def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGraph | None) -> None:
-    """Raise an error if S is singular, so that the likelihood has no maximum.
-
-    With a graph and n <= d observations, only the districts with their parents are checked.
-    """
+    """Raise an error if S, or for n <= d a district with its parents, is singular."""
     R = _correlations(S)
     if graph is None or n > len(names):
         _check_block(names, n, R, "")
@@ -160,10 +154,7 @@ def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGrap
 
 
 def check_semidefinite(names: tuple[str, ...], S: Floats, n: float, *, from_rows: bool) -> None:
-    """Raise an error if S is indefinite; with n <= d observations it must be singular.
-
-    A matrix of products of rows is never indefinite.
-    """
+    """Raise an error if S, of n <= d observations, is indefinite; products of rows never are."""
     R = _correlations(S)
     _check_duplicates(names, R, n)
     if not from_rows and not _has_factor(R, -SINGULAR * len(names)):
@@ -274,10 +265,7 @@ def _drop_error(problems: str, columns: Sequence[str]) -> DataError:
 
 
 def unusable_columns(names: Sequence[str], X: Floats) -> tuple[list[str], list[str]]:
-    """Return sentences on constant, empty, duplicated and collinear columns, and which to drop.
-
-    Values may be missing; collinear columns are those of the complete rows.
-    """
+    """Return sentences on constant, empty, duplicated and collinear columns, and which to drop."""
     problems, drop = [], []
     low, high = (f.reduce(X, axis=0, initial=s) for f, s in ((np.fmin, np.inf), (np.fmax, -np.inf)))
     for what, found in (("constant column", low == high), ("empty column", low > high)):
@@ -300,10 +288,7 @@ def unusable_columns(names: Sequence[str], X: Floats) -> tuple[list[str], list[s
 
 
 def check_constant(names: Sequence[str], X: Floats, held: Sequence[str] | None = None) -> None:
-    """Raise an error if a column is constant or empty, which names all columns to drop.
-
-    In one of several conditions, the columns `held` may be constant.
-    """
+    """Raise an error if a column is empty, or constant and not in `held` (of a condition)."""
     constant = ~(X[0] < X[-1]) & ~(X[0] > X[-1])  # excludes most columns at once; True for NaN
     for some in row_slices(X):
         if not constant.any():

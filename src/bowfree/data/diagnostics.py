@@ -454,10 +454,7 @@ def describe_odd_columns(odd: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def warn_about_columns(data: Any, *, declared: Sequence[str] = (), clusters: bool = False) -> None:
-    """Warn of identifiers and categories in a table, except in columns `declared` as categories.
-
-    Of a stream the first rows are checked. If clusters are known, others are not suspected.
-    """
+    """Warn of identifiers and categories in a table (of a stream, in its first rows)."""
     found: dict[str, list[str]] = {}
     for names, X, categories in _tables(data):
         numeric = [k for k, name in enumerate(names) if name not in {*categories, *declared}]

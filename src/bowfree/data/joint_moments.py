@@ -116,10 +116,7 @@ class ConditionMoments(TextDisplay, Frozen):
 
     @cached_property
     def _uses(self) -> dict[str, npt.NDArray[np.uint8]]:
-        """What every entry of "B" and "Omega" is in this condition, as its place among the uses.
-
-        The constant, whose coefficients are intercepts, is behind the variables, and no target.
-        """
+        """The use of each entry of B and Omega by number; the constant is the last variable."""
         target = np.append(self.is_target, False).astype(np.uint8)
         B, Omega = _core.parameter_uses(get_args(Kind).index(self.kind), target)
         return {"B": B, "Omega": Omega}
@@ -262,10 +259,7 @@ class JointMoments(Moments):
         return mean if "activity" in self.kinds else mean - self._overall_mean
 
     def _second_moments(self, condition: ConditionMoments) -> Floats:
-        """Return the covariance matrix of a condition; with shared means, its second moments.
-
-        These are about the center, with the constant 1 as last variable.
-        """
+        """Return S of a condition; with shared means second moments, the constant 1 last."""
         if self.means == "free":
             return condition.S
         m = self._mean(condition)
@@ -317,10 +311,7 @@ class JointMoments(Moments):
 
     @cached_property
     def _own(self) -> tuple[Indices, Indices]:
-        """In how many conditions each entry of B, and of Omega, is the condition's own.
-
-        Without the variances of set variables, which `_set_terms` counts.
-        """
+        """In how many conditions an entry of B, and of Omega, is specific, without `_set_terms`."""
         d = len(self.names)
         B, Omega = np.zeros((d, d), dtype=int), np.zeros((d, d), dtype=int)
         for condition in self.conditions:
@@ -341,10 +332,7 @@ class JointMoments(Moments):
         return number
 
     def _own_numbers(self, graph: MixedGraph) -> Indices:
-        """Return the number of parameters that conditions have to themselves, by variable.
-
-        A covariance counts for the first of its two. With the variances of set variables.
-        """
+        """Return the number of specific parameters by variable, covariances at the first."""
         B, Omega = self._own
         at = {name: i for i, name in enumerate(graph.nodes)}
         number = self._set_terms()[1] + np.diag(Omega) + self._own_intercepts()
@@ -393,10 +381,7 @@ class JointMoments(Moments):
         return found
 
     def _check(self, graph: MixedGraph | None) -> None:
-        """Raise an error if the likelihood has no maximum.
-
-        Each variable is checked in the conditions that do not intervene on it.
-        """
+        """Raise an error if a variable has no maximum in the conditions without it as a target."""
         checked: list[tuple[str, Floats, float]] = []  # description, S, n
         for c in self.conditions:
             # With few rows, a variance of its own would converge to zero.

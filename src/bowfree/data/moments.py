@@ -124,10 +124,7 @@ class Moments(TextDisplay, Frozen):
 
     @cached_property
     def _n_distinct(self) -> float:
-        """The number of observations, or if S is singular that of distinct rows.
-
-        A bootstrap sample of n rows has about .63 n distinct ones, perhaps fewer than variables.
-        """
+        """The number of observations; of distinct rows if S is singular (bootstrap samples)."""
         rows = self.sample
         if self.n <= len(self.names) or not isinstance(rows, CompleteRows) or self.definite:
             return self.n

@@ -240,11 +240,7 @@ class DataOptions:
         return found
 
     def read_table(self, data: Any) -> Any:
-        """Return a table that can be read several times, without computing its moments.
-
-        Streams become :class:`Observations`, or :class:`Sums` if they are large. Moments and
-        conditions are returned as they are.
-        """
+        """Return a table that can be read several times: streams become Observations or Sums."""
         if data is None or isinstance(data, Moments) or are_conditions(data):
             return data
         if is_stream(data):

@@ -329,10 +329,7 @@ def _phi(x: Floats) -> Floats:
 
 
 def binormal_cdf(h: Floats, k: Floats, r: float) -> Floats:
-    """Return the probability that standard normals with correlation r are below h and k.
-
-    Points may be infinite; h and k are broadcast.
-    """
+    """Return P(X < h, Y < k) of standard normals with correlation r; points may be infinite."""
     from scipy.special import ndtr
 
     P: Floats = ndtr(h) * ndtr(k) + _at_points(_core.binormal_dependence, h, k, r)

@@ -264,10 +264,7 @@ def chunks(n: int) -> Iterator[slice]:
 
 
 def cross_products(X: Floats, Y: Floats) -> Floats:
-    """Return ``X.T @ Y``, with the same bits on every processor, unlike a BLAS.
-
-    Searches turn differences in the last bit of a covariance matrix into different graphs.
-    """
+    """Return ``X.T @ Y`` with the same bits on every processor, on which searches depend."""
     return _core.cross_products(np.ascontiguousarray(X), np.ascontiguousarray(Y))
 
 
@@ -277,10 +274,7 @@ def lower_triangle(d: int) -> tuple[Indices, Indices]:
 
 
 def inverse_covariance(S: Floats) -> Floats:
-    """Return the inverse of a covariance matrix by that of its correlations.
-
-    A general inverse chooses its pivots by size, so that its rounding errors depend on units.
-    """
+    """Return the inverse by that of the correlations, whose rounding errors have no units."""
     scale = 1 / np.sqrt(S.diagonal())
     units = scale[:, None] * scale
     inverse: Floats = np.linalg.inv(S * units) * units

@@ -51,12 +51,11 @@ class Sums:
     def add(self, X: Floats) -> None:
         """Add complete rows."""
         self.head = np.concatenate([self.head, X[: max(0, _HEAD - len(self.head))]])
-        start = 0
-        while start < len(X):
-            stop = min(start + len(self._block) - self._filled, len(X))
-            self._block[self._filled : self._filled + stop - start] = X[start:stop]
-            self._filled += stop - start
-            start = stop
+        while len(X):
+            some = X[: len(self._block) - self._filled]
+            self._block[self._filled : self._filled + len(some)] = some
+            self._filled += len(some)
+            X = X[len(some) :]
             if self._filled == len(self._block):
                 self._close_block()
 

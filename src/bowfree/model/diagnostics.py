@@ -189,11 +189,7 @@ def _absent_edges(fit: Fit) -> tuple[list[Parameter], list[Parameter], list[Para
 
 
 def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Floats]:
-    """Return gradient and information of each candidate, net of the free parameters.
-
-    Both are per observation; NaN if the free parameters are not identified, or no information is
-    left.
-    """
+    """Return gradient and information per row, net of the free parameters; NaN if none."""
     variation, q = fit._variation, len(fit._parameters)
     if isinstance(variation, FullInformation):
         slope, J = variation.expected_scores((*fit._parameters, *candidates))

@@ -52,13 +52,7 @@ class EffectMatrices(TextDisplay, ToDict):
         return {name: getattr(self, name) for name in self._columns}
 
     def effect(self, *, of: str, on: str) -> Row:
-        """Return the row of the table that belongs to the effect of one variable on another.
-
-        Raises
-        ------
-        GraphError
-            A name that is not a variable.
-        """
+        """Return the row of the table that belongs to the effect of one variable on another."""
         entry = node_index(on, self.names), node_index(of, self.names)
         return Row(of=of, on=on, **{k: m[entry].item() for k, m in self._matrices().items()})
 
@@ -109,10 +103,7 @@ def effect_table(
     *,
     size: Floats,
 ) -> Table:
-    """Return a table with a row "j on i" for each pair (i, j).
-
-    Long tables are sorted by `size`, a matrix of shape (d, d), and cut.
-    """
+    """Return a row "j on i" for each pair (i, j); long tables are sorted by `size` and cut."""
     if len(pairs) > MOST_ROWS:
         pairs = sorted(pairs, key=lambda pair: -size[pair])
     rows = [
@@ -198,10 +189,7 @@ class TotalEffects(EffectMatrices, Frozen):
 def total_effects(
     B: Floats, errors: StandardErrors, resamples: Resamples | None = None
 ) -> TotalEffects:
-    """Return total effects, with standard errors by ``dE = E dB E`` (eq. causaleffect).
-
-    With bootstrap samples of the parameters, errors are those of the effects in these samples.
-    """
+    """Return total effects, with errors by ``dE = E dB E`` or of bootstrap samples."""
     d = len(B)
     E = total_effect_matrix(B)
     rows = [s for s, (kind, _, _) in enumerate(errors.parameters) if kind == "B"]

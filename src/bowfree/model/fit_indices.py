@@ -270,18 +270,10 @@ def _factor(mean: float, df: int) -> float:
     return mean / df if df and mean > 0 else math.nan
 
 
-def units_of(variances: Floats) -> Floats:
-    """Return the powers of two next to the standard deviations; dividing by them is exact.
-
-    The result of solving linear equations with pivots depends on the units of the variables.
-    """
-    units: Floats = np.exp2(np.round(np.log2(variances) / 2))
-    return units
-
-
 def discrepancy(S: Floats, Sigma: Floats) -> float:
     """Return F_ML as a sum of non-negative terms, without cancellation if Sigma is close to S."""
-    units = units_of(np.diag(S))
+    # Powers of two next to the standard deviations: pivots do not depend on units, nothing rounds.
+    units = np.exp2(np.round(np.log2(np.diag(S)) / 2))
     root = np.linalg.cholesky(Sigma / units / units[:, None])
     whitened = np.linalg.solve(root, np.linalg.solve(root, S / units / units[:, None]).T)
     ratios = np.linalg.eigvalsh((whitened + whitened.T) / 2)
@@ -292,20 +284,13 @@ def discrepancy(S: Floats, Sigma: Floats) -> float:
 
 def residual_correlations(S: Floats, Sigma: Floats) -> Floats:
     """Return correlations of the data minus those of the fit (lavaan's ``resid``)."""
-    return _correlation(S) - _correlation(Sigma)
-
-
-def _correlation(C: Floats) -> Floats:
-    sd = np.sqrt(np.diag(C))
-    R: Floats = C / np.outer(sd, sd)
-    return R
+    sd, fitted = np.sqrt(np.diag(S)), np.sqrt(np.diag(Sigma))
+    residuals: Floats = S / np.outer(sd, sd) - Sigma / np.outer(fitted, fitted)
+    return residuals
 
 
 def srmr(S: Floats, Sigma: Floats, shift: Floats | None = None) -> float:
-    """Return the root mean square residual in units of the standard deviations.
-
-    With `shift`, the residuals of the means, these are included, as in lavaan.
-    """
+    """Return the standardized root mean square residual, of the means too if `shift` has theirs."""
     sd = np.sqrt(np.diag(S))
     residual = ((S - Sigma) / np.outer(sd, sd))[np.tril_indices(len(S))]
     if shift is not None:

@@ -98,10 +98,7 @@ def list_estimates(
 
 
 def standardized_values(fit: Fit) -> Floats:
-    """Return the parameters in units in which every variable has variance one.
-
-    An error covariance becomes the correlation of the errors.
-    """
+    """Return the parameters at variances one; error covariances become correlations."""
     B, Omega = fit._standardized()
     sd = np.sqrt(np.diag(fit.Omega))
     R = fit.Omega / np.outer(sd, sd)

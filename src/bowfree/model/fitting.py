@@ -235,11 +235,7 @@ def fit_sample(
 def choose_inference(
     moments: Moments, se: StandardErrorKind | None, test: TestKind | None, *, full_information: bool
 ) -> tuple[StandardErrorKind, TestKind]:
-    """Check the kinds of standard errors and tests, and choose defaults.
-
-    Normal theory is valid for complete unweighted rows, and for full-information likelihood.
-    Everything else requires the sandwich.
-    """
+    """Check kinds of standard errors and tests; by default normal theory where it is valid."""
     if se is not None:
         check_choice("se", se, get_args(StandardErrorKind))
     if test is not None:

@@ -132,10 +132,7 @@ def exogenous_nodes(graph: MixedGraph) -> tuple[int, ...]:
 
 
 def baseline_model(S: Floats, exogenous: Sequence[int]) -> tuple[Floats, tuple[Parameter, ...]]:
-    """Return Sigma and the parameters of the baseline model of CFI and TLI.
-
-    Variables are uncorrelated, except for the exogenous ones, which have the covariances of S.
-    """
+    """Return Sigma and parameters of the baseline model, which keeps exogenous covariances."""
     Sigma = np.diag(np.diag(S))
     block = np.ix_(exogenous, exogenous)
     Sigma[block] = S[block]

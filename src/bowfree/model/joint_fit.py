@@ -272,10 +272,7 @@ def condition_model(
     parameters: Sequence[Parameter],
     means: tuple[Floats, Floats] | None = None,
 ) -> ConditionModel:
-    """Return the model in a condition, whose specific parameters are in B and Omega.
-
-    If means are shared, `means` are the mean of the data and the intercepts.
-    """
+    """Return the model in a condition; `means` are mean and intercepts if means are shared."""
     target, varies = condition.is_target, condition.varies
     mean, intercepts = (np.zeros(len(B)), None) if means is None else means
     if condition.kind == "perfect":

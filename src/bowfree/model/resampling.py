@@ -395,10 +395,7 @@ def _jackknife(fit: Fit) -> Floats:
 def _refit_sample(
     task: tuple[int, Budget], *, fit: Fit, under_model: Moments | None
 ) -> tuple[Floats | None, float] | None:
-    """Return the parameters of a bootstrap sample, and chi-square of its rows under the model.
-
-    None if time is up.
-    """
+    """Return parameters of a bootstrap sample, and chi-square under the model; None if late."""
     seed, budget = task
 
     def again(moments: Moments) -> Fit | None:
