@@ -155,11 +155,6 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
             Observations in rows.
         y : None
             Ignored.
-
-        Returns
-        -------
-        BAPLearner
-            The estimator itself.
         """
         if isinstance(X, Moments) or are_conditions(X):
             raise DataError(
@@ -189,16 +184,12 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def score_samples(self, X: Any) -> Floats:
-        """Return the log-density of each observation under the fitted model.
+        """Return the log-density of each observation under the fitted model, shape (n,).
 
         Parameters
         ----------
         X : array_like of shape (n, d), data frame, or mapping from names to columns
             Observations in rows, with the features of ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         check_is_fitted(self)
         values = self._values(X, reset=False)
@@ -216,14 +207,8 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array_like of shape (n, d), data frame, or mapping from names to columns
-            Observations in rows, with the features of ``fit``.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        float
+        X, y
+            As for :meth:`fit`, with the same features.
         """
         return float(self.score_samples(X).mean())
 
@@ -236,10 +221,6 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
             Number of observations.
         random_state : int, numpy.random.Generator, RandomState, optional
             Seed or generator.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, d)
         """
         check_is_fitted(self)
         model = LinearSEM(self.causal_graph_, self.B_, self.Omega_)

@@ -1,14 +1,12 @@
 """Bounds of total causal effects over an equivalence class (section 4.1 of the paper).
 
-Equivalent graphs fit the data equally well, but their total effects differ: the effect of x on y
-may be 2 in one member and 0 in another, whose edge points the other way. :func:`effect_bounds` fits
-every member and returns, for every ordered pair, the smallest and the largest effect. The paper
-ranks pairs by the smallest *absolute* effect: if it is not zero, all members have the effect.
+Equivalent graphs fit the data equally well, but their total effects differ. :func:`effect_bounds`
+fits every member and returns, for every ordered pair, the smallest and the largest effect. The
+paper ranks pairs by the smallest *absolute* effect: if it is not zero, all members have the effect.
 
 A class is a product over the connected components of its skeleton, and effects stay inside a
 component. Bounds are therefore computed component by component, in batches of members: the time for
-a class of 10^12 members is that of its components, and the memory that of a few matrices. If the
-data are from several conditions, every member is fitted to all of them.
+a class of 10^12 members is that of its components, and the memory that of a few matrices.
 """
 
 from __future__ import annotations

@@ -2,9 +2,7 @@
 
 Data without interventions leave a whole class of equivalent graphs. An experiment on x splits it:
 members in which x affects y and members in which it does not predict different data. The split
-depends on the graphs only, because equivalence under interventions is decided exactly
-(:mod:`bowfree.equivalence.targets`). For each experiment the number of classes after it, the
-expected number of remaining members and of resolved edge ends can therefore be computed in advance.
+depends on the graphs only (:mod:`bowfree.equivalence.targets`), so that it is computed in advance.
 
 Members need not be compared in pairs. All have the same model, so one covariance matrix of this
 model belongs to all of them, each with its own parameters. An intervention turns these parameters

@@ -1,9 +1,8 @@
 """The distribution of the variables under an intervention: :func:`bowfree.intervene`.
 
-Under do(x = 1) the equation of x is replaced by x = 1 and all other equations stay as they are. The
-interventional distribution is that of the mutilated model: the rows of B, and the rows and columns
-of Omega, that belong to the intervened variables are zero. The total effect of x on y is the change
-of the mean of y per unit of x, the entry ``[y, x]`` of ``(I - B)^-1`` (section 2.2 of the paper).
+Under do(x = 1) the equation of x is replaced by x = 1 and all other equations stay as they are: the
+rows of B, and the rows and columns of Omega, that belong to the intervened variables are zero. The
+total effect of x on y is the change of the mean of y per unit of x (section 2.2 of the paper).
 """
 
 from __future__ import annotations

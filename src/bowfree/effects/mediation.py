@@ -27,6 +27,7 @@ from bowfree.effects.bounds import _regular_moments, read_moments
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError, GraphError
+from bowfree.graph.encodings import closure, singletons
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.context import context_of
@@ -358,19 +359,21 @@ def _through(graph: MixedGraph, visited: tuple[str, ...], left_out: tuple[str, .
     steps = [graph._node(name) for name in visited]
     without = [graph._node(name) for name in left_out]
     support = _support(graph, without)
+    inside = ~singletons(without)
+    exists = all(
+        closure(graph._children(), 1 << a, within=inside) >> b & 1 for a, b in pairwise(steps)
+    )
 
     def effect(B: Floats) -> tuple[float, Floats]:
+        gradient = np.zeros(B.shape)
+        if not exists:
+            return 0.0, gradient
         T = total_effect_matrix(np.where(support, B, 0.0))
         parts = [float(T[b, a]) for a, b in pairwise(steps)]
-        gradient = np.zeros(B.shape)
-        # Without a directed path every derivative is zero.
-        reach = _reach(support)
-        if all(reach[b, a] for a, b in pairwise(steps)):
-            for k, (a, b) in enumerate(pairwise(steps)):
-                others = float(np.prod(parts[:k] + parts[k + 1 :]))
-                gradient += others * np.where(support, np.outer(T[b], T[:, a]), 0.0)
-            return float(np.prod(parts)), gradient
-        return 0.0, gradient
+        for k, (a, b) in enumerate(pairwise(steps)):
+            others = float(np.prod(parts[:k] + parts[k + 1 :]))
+            gradient += others * np.where(support, np.outer(T[b], T[:, a]), 0.0)
+        return float(np.prod(parts)), gradient
 
     return effect
 
@@ -400,13 +403,6 @@ def _support(graph: MixedGraph, without: list[int]) -> npt.NDArray[np.bool_]:
     support[without] = False
     support[:, without] = False
     return support
-
-
-def _reach(support: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    reach = support | np.eye(len(support), dtype=bool)
-    for _ in range(len(support).bit_length()):
-        reach = reach @ reach
-    return reach
 
 
 def _standard_errors(fit: Fit, gradients: list[Floats]) -> Floats:

@@ -3,12 +3,9 @@
 Nesting of models is not a matter of edges: ``x -> y`` and ``x <-> y`` are the same model, and a
 graph with other edges may contain another (section 2.4). :func:`bowfree.is_submodel` decides it
 exactly. Nested pairs are compared by the difference of their chi-squares, all others by Vuong's
-test, which tests whether the mean of the differences of case-wise log-likelihoods is zero::
-
-    l_i(G) - l_i(H)    for every case i
-
-It requires the rows. Two graphs may have a distribution in common, so that the differences do not
-vary and the data cannot distinguish the graphs; the first step of Vuong's procedure tests that.
+test, which tests whether the mean of the differences ``l_i(G) - l_i(H)`` of case-wise
+log-likelihoods is zero. If the differences do not vary, the data cannot distinguish the graphs; the
+first step of Vuong's procedure tests that.
 """
 
 from __future__ import annotations

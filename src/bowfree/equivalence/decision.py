@@ -8,19 +8,17 @@ The paper has necessary and sufficient conditions; an algebraic test is exact::
     equivalent                       exact
     same_skeleton_and_colliders      sufficient  (Theorem, from Wright's formula)
 
-The exact test compares the polynomial equations that the covariance matrices of the two models
-satisfy. Draw random parameters of G in the field of p = 2^61 - 1 elements and compute Sigma there.
-If Sigma is in the model of H, the parameters of H follow node by node, parents first: row v of I - B
+The exact test draws random parameters of G in the field of p = 2^61 - 1 elements and computes Sigma
+there. The parameters of H that belong to Sigma follow node by node, parents first: row v of I - B
 is the combination of v and its parents that is uncorrelated with the errors of the parents. H
 contains the model of G if and only if these errors are uncorrelated at every non-adjacent pair of H.
 The answer is wrong with a probability of about d^3 / p for one draw, and two draws are made. Graphs
-with the same skeleton have the same dimension, so that one inclusion implies equality.
+with the same skeleton have the same dimension, so that one inclusion implies equality. Under
+interventions there is one Sigma for each condition, and the parameters of H that follow from them
+have to agree (:mod:`bowfree.equivalence.targets`).
 
-Under interventions there is one Sigma for each condition, and the parameters of H that follow from
-them have to agree (:mod:`bowfree.equivalence.targets`).
-
-Equality is that of the algebraic models (Zariski closures). Almost every covariance matrix of one
-model is then in the other, with a positive definite Omega; exceptions have measure zero.
+Equality is that of the algebraic models (Zariski closures): almost every covariance matrix of one
+model is in the other, with a positive definite Omega; exceptions have measure zero.
 """
 
 from __future__ import annotations

@@ -1,18 +1,14 @@
 """Constraints of a BAP on the covariance matrix: one equation per non-adjacent pair of nodes.
 
-A BAP with m edges on d nodes has d + m parameters, and one equation on the covariance matrix for
-each non-adjacent pair. If the pair {a, b} can be m-separated, it is a vanishing partial correlation.
-Otherwise it is a *Verma-type* equation: the errors
+If the pair {a, b} can be m-separated, it is a vanishing partial correlation. Otherwise it is a
+*Verma-type* equation: the errors
 
     eps_v = v - sum over parents p of B[v, p] p
 
 of a and b are uncorrelated, where B is not a regression but solves, parents first, the linear
 equations "eps_v is uncorrelated with eps_p for every parent p". Near the identity matrix these
 equations define exactly the model, because each is the only one that involves its covariance to
-first order.
-
-Tests of single equations show where a graph misfits; the likelihood-ratio test of
-:func:`bowfree.fit` is for the graph as a whole.
+first order. Tests of single equations show where a graph misfits.
 """
 
 from __future__ import annotations

@@ -11,12 +11,10 @@ same in all of them except for the effects of the interventions, of which there 
 ``noise``      the error variance of a target is new
 =============  ====================================================================
 
-Conditions may be of different kinds, ``kind=["perfect", "perfect", "noise"]``.
-
-The algebra is in ``cpp/equivalence/decision.hpp``. The remainder of a BAP in a condition is a
-BAP, so that its parameters there follow from the covariance matrix of that condition. Two graphs are
+Conditions may be of different kinds, ``kind=["perfect", "perfect", "noise"]``. Two graphs are
 distinguished by an error covariance that should be zero, or by two conditions that should share a
-parameter and do not. An observational condition is not required.
+parameter and do not (``cpp/equivalence/interventions.hpp``). An observational condition is not
+required.
 """
 
 from __future__ import annotations
@@ -120,11 +118,10 @@ def target_names(names: Sequence[str]) -> str:
 
 def read_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes: Names) -> Targets:
     """Validate targets and kinds and drop redundant conditions; None is one observational one."""
-    kinds_given: list[Kind]
-    kinds_given = (
-        [kind] if isinstance(kind, str) else [*as_list("kind", kind, "kinds of interventions")]
-    )
-    for word in kinds_given:
+    one = isinstance(kind, str)
+    words: list[Kind]
+    words = [kind] if isinstance(kind, str) else [*as_list("kind", kind, "kinds of interventions")]
+    for word in words:
         check_choice("kind", word, _KINDS)
     if targets is None and isinstance(kind, str):
         return Targets(nodes, OBSERVED, kind)
@@ -144,21 +141,19 @@ def read_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes:
             "targets is empty: pass the targets of each condition, as in [(), ('x',)]; () is an "
             "observational condition"
         )
-    if isinstance(kind, str):
-        pairs = informative([(kind, names) for names in found])
-        return Targets(nodes, tuple(names for _, names in pairs), kind)
-    if len(kinds_given) != len(found):
+    words = words * len(found) if one else words
+    if len(words) != len(found):
         raise BowfreeError(
             f"kind = {short_repr(kind)} for targets = {short_repr(targets)}: pass one kind for all "
             "conditions, or one for each"
         )
-    kinds: list[Kind] = [
-        word if names else "perfect" for word, names in zip(kinds_given, found, strict=True)
-    ]
-    pairs = informative(zip(kinds, found, strict=True))
-    words = list(dict.fromkeys(word for word, names in pairs if names)) or kinds_given[:1]
-    chosen = words[0] if len(words) == 1 else tuple(word for word, _ in pairs)
-    return Targets(nodes, tuple(names for _, names in pairs), chosen)
+    # Without targets there is no kind.
+    pairs = informative(
+        (word if names else "perfect", names) for word, names in zip(words, found, strict=True)
+    )
+    used = words[:1] if one else list(dict.fromkeys(word for word, names in pairs if names))
+    kinds = (used or words)[0] if len(used) < 2 else tuple(word for word, _ in pairs)
+    return Targets(nodes, tuple(names for _, names in pairs), kinds)
 
 
 def informative(conditions: Iterable[tuple[Kind, Names]]) -> list[tuple[Kind, Names]]:

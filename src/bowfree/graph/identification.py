@@ -1,8 +1,7 @@
 """Identification: which parameters of a linear model on a graph are determined by the covariances.
 
-``Sigma = (I - B)^-1 Omega (I - B)^-T`` has d (d + 1) / 2 entries, and the graph says which entries
-of B and Omega are zero. A parameter is *identified* if almost every Sigma of the model leaves it
-one value. In a graph without bows all are. For graphs with bows there are two tests:
+A parameter of ``Sigma = (I - B)^-1 Omega (I - B)^-T`` is *identified* if almost every Sigma of the
+model leaves it one value. In a graph without bows all are. For graphs with bows there are two tests:
 
 - The half-trek criterion is sufficient: it expresses parameters as rational functions of Sigma.
 - The rank of the derivative of Sigma is necessary: a parameter that can change while Sigma stays
@@ -10,8 +9,7 @@ one value. In a graph without bows all are. For graphs with bows there are two t
   the condition is that ``((I - B) Sigma (I - B)^T)[i, j]`` stays zero for all pairs i, j without
   ``<->``. Ranks are computed modulo a prime, so there is no rounding.
 
-A parameter that passes the second test but not the first has finitely many values, perhaps one: it
-is *undecided*.
+A parameter that passes the second test but not the first is *undecided*.
 
 **The half-trek criterion.** A half-trek from y to w is ``y -> ... -> w`` or ``y <-> t -> ... -> w``,
 or y = w. Let Y be a set of as many nodes as v has parents, without v and its spouses. Suppose that
@@ -28,9 +26,8 @@ otherwise. The set Y is found as a maximal flow::
               right(u) => right(child of u)                further steps; capacity 1 at each node
               right(parent of v) => sink
 
-In a graph without bows, Y = parents of v is such a set. See theorem 1 and section 6 of R. Foygel,
-J. Draisma, M. Drton, Half-trek criterion for generic identifiability of linear structural equation
-models, Annals of Statistics 40 (2012).
+See theorem 1 and section 6 of R. Foygel, J. Draisma, M. Drton, Half-trek criterion for generic
+identifiability of linear structural equation models, Annals of Statistics 40 (2012).
 """
 
 from __future__ import annotations
@@ -146,11 +143,6 @@ def identified(self: MixedGraph) -> Identification:
     x <-> y  identified
     >>> bf.parse("x -> y <-> x").identified().edge("x -> y").verdict
     'not identified'
-
-    References
-    ----------
-    R. Foygel, J. Draisma, M. Drton, Half-trek criterion for generic identifiability of linear
-    structural equation models, Annals of Statistics 40 (2012).
     """
     check_acyclic(self)
     sources = {equations.node: equations.sources for equations in half_trek_equations(self)}

@@ -78,16 +78,15 @@ class PAG(TextDisplay):
     @property
     def edges(self) -> tuple[tuple[str, str, str], ...]:
         """The edges as (a, mark, b) with mark ``"->"``, ``"<->"``, ``"o->"`` or ``"o-o"``."""
-        return tuple(self._edges())
-
-    def _edges(self) -> Iterator[tuple[str, str, str]]:
+        found = []
         for i, j in combinations(range(len(self.nodes)), 2):
             if self.marks[i][j] == NONE:
                 continue
             if self.marks[j][i] == HEAD and self.marks[i][j] != HEAD:
                 i, j = j, i
             mark = f"{_LEFT[self.marks[j][i]]}-{_RIGHT[self.marks[i][j]]}"
-            yield self.nodes[i], mark.replace("-->", "->"), self.nodes[j]
+            found.append((self.nodes[i], mark.replace("-->", "->"), self.nodes[j]))
+        return tuple(found)
 
     def mark_at(self, end: str, other: str) -> Literal["circle", "head", "tail"]:
         """Return the mark at `end` of the edge between two adjacent nodes."""

@@ -1,15 +1,15 @@
 """Paths, directed paths and treks of a mixed graph, as generators (section 2.1, appendix A.1).
 
-Their number can grow exponentially with the number of edges. For questions about all paths at once
-use :meth:`MixedGraph.m_separated` or :meth:`MixedGraph.ancestors`, which are fast.
+Their number can grow exponentially with the number of edges; :meth:`MixedGraph.m_separated` and
+:meth:`MixedGraph.ancestors` answer questions about all paths at once.
 
 A *trek* from i to j is a path without colliders: it goes up against directed edges from i to a top,
 crosses at most one bidirected edge, and goes down to j::
 
     i <- ... <- head -> ... -> j          i <- ... <- a <-> b -> ... -> j
 
-Its left side leads to i, its right side to j. Wright's theorem expresses covariances by treks, see
-:meth:`bowfree.LinearSEM.wright_covariance`.
+Its left side leads to i, its right side to j. :meth:`bowfree.LinearSEM.wright_covariance` expresses
+covariances by treks.
 """
 
 from __future__ import annotations
@@ -127,10 +127,9 @@ class Trek:
     @property
     def edges(self) -> tuple[tuple[str, str, str], ...]:
         """The edges in order, as (node, mark, next node)."""
-        up = [(a, "<-", b) for a, b in zip(self.left, self.left[1:], strict=False)]
-        across = [] if self.head is not None else [(self.left[-1], "<->", self.right[0])]
-        down = [(a, "->", b) for a, b in zip(self.right, self.right[1:], strict=False)]
-        return tuple(up + across + down)
+        across = ["<->"] if self.head is None else []
+        marks = ["<-"] * (len(self.left) - 1) + across + ["->"] * (len(self.right) - 1)
+        return tuple(zip(self.nodes, marks, self.nodes[1:], strict=False))
 
     def reversed(self) -> Trek:
         """Return the same trek from its last node to its first."""

@@ -5,10 +5,6 @@ C (section 2.1). Instead of paths, the test follows *walks*, which may visit a n
 edge: an m-connecting walk exists if and only if an m-connecting path exists. (Cut the walk at a
 node v that it visits twice. If this makes v a collider, the part that was cut out leaves v along
 directed edges and ends in a collider, so v is an ancestor of C.)
-
-The latent projection and the maximal ancestral graph (MAG) are other graphs with the same
-independences: the former over a subset of the variables, the latter with an edge between two nodes
-exactly if no set separates them.
 """
 
 from __future__ import annotations

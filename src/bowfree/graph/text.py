@@ -8,9 +8,8 @@ The language::
     isolated: u, t           # optional: nodes without edges
     nodes: v, w, x, y, z     # optional: the order of the nodes
 
-Without a list ``nodes:``, nodes are ordered by first appearance. ``str(graph)`` writes the edges,
-joined to chains where possible, then the isolated variables, and the order only if necessary:
-``parse(str(g)) == g`` for every graph, including those with cycles and bows.
+``str(graph)`` joins edges to chains where possible, and writes the order only if necessary:
+``parse(str(g)) == g`` for every graph.
 """
 
 from __future__ import annotations

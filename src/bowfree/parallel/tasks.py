@@ -2,9 +2,7 @@
 
 A task is a pure function of its argument, and results are sorted by the number of the task, so that
 they do not depend on which worker does which task and when. Any
-:class:`concurrent.futures.Executor` can be used: the standard ones, loky, dask
-(``client.get_executor()``), ``mpi4py.futures``. A task has kilobytes, moments and options, but
-never the rows.
+:class:`concurrent.futures.Executor` can be used: the standard ones, loky, dask, ``mpi4py.futures``.
 
 A task whose worker dies is submitted again. If no worker is left, :class:`~bowfree.errors.WorkersLost`
 is raised. An exception raised by a task would occur again, so it is raised at once.

@@ -1,12 +1,9 @@
 """Checkpoints: finished runs in a file, so that a search can resume after it was killed.
 
-A search that resumes skips the runs in the file. Every run is a pure function of its number, so the
-result is the same, bit for bit, as without the interruption.
-
-The file has two lines of JSON: a header with the format and a digest, and the content. It is
-written to a temporary file, which then replaces the old one. A file of other data, options or
-versions, or a damaged one, is refused with a :class:`~bowfree.errors.CheckpointError` and not
-changed.
+Every run is a pure function of its number, so the result is the same, bit for bit, as without the
+interruption. The file has two lines of JSON: a header with the format and a digest, and the
+content. It is written to a temporary file, which then replaces the old one. A file of other data,
+options or versions, or a damaged one, is refused and not changed.
 """
 
 from __future__ import annotations

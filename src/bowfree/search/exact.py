@@ -182,7 +182,10 @@ def exact_search(
     greedy = _greedy(setup, start, max_parents, budget)
     proof = _Proof(setup, max_parents, budget)
     core = setup.core()
-    for graph in (setup.required_graph, *_start_graphs(greedy, start)):
+    starts = [setup.required_graph, *([start] if isinstance(start, MixedGraph) else [])]
+    if greedy is not None:
+        starts += [*greedy.best_graphs, *(entry.graph for entry in greedy.pool)]
+    for graph in starts:
         if proof.permits(graph):
             proof.improve(graph, core.score(*graph._bits()))
     proof.run()
@@ -369,13 +372,3 @@ def _greedy(
         return search_moments(setup.moments, space, setup.rule, setup.strategy, share)
     except TimeIsUp:
         return None
-
-
-def _start_graphs(
-    greedy: SearchResult | None, start: MixedGraph | SearchResult | None
-) -> Iterator[MixedGraph]:
-    if isinstance(start, MixedGraph):
-        yield start
-    if greedy is not None:
-        yield from greedy.best_graphs
-        yield from (entry.graph for entry in greedy.pool)

@@ -168,13 +168,7 @@ class ExhaustiveResult(LearnedGraph, Frozen):
 
     def to_dict(self, window: float = 10.0) -> dict[str, Any]:
         """Return plain lists and numbers, with the graphs within `window` of the best."""
-        return {
-            "graph": str(self.graph),
-            "score": self.score,
-            "n": self.moments.n,
-            "penalty": self.penalty,
-            "notes": list(self.notes),
-            "space": self.space.to_dict(),
+        return self._content() | {
             "n_graphs": len(self),
             "best_graphs": [str(graph) for graph in self.best_graphs],
             "ranking": [

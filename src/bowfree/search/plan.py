@@ -1,9 +1,7 @@
 """The plan of a search: its strategy, the runs of the first round, and those of later rounds.
 
 :mod:`bowfree.search.greedy` describes the strategies; this module has their numbers, tuned on both
-families of ``benchmarks/bench_strategies.py``. A perturbation ("kick") on 20 nodes costs a hundred
-times as much as on 10, so there are fewer; kicks of orders cost next to nothing.
-:mod:`bowfree.search.scheduler` executes a plan.
+families of ``benchmarks/bench_strategies.py``.
 """
 
 from __future__ import annotations

@@ -223,6 +223,8 @@ class LearnedGraph(GraphDisplay, Reportable):
         moments: Moments
         space: SearchSpace
         rule: ScoringRule
+        score: Any  # a number, as a field or as a property
+        notes: tuple[str, ...]
 
         @property
         def best_graphs(self) -> tuple[MixedGraph, ...]:
@@ -237,6 +239,17 @@ class LearnedGraph(GraphDisplay, Reportable):
     def penalty(self) -> float:
         """Penalty of each node and edge, in units of ``log n``."""
         return self.rule.weight
+
+    def _content(self) -> dict[str, Any]:
+        """Return the beginning of the dictionary of :meth:`to_dict`."""
+        return {
+            "graph": str(self.graph),
+            "score": self.score,
+            "n": self.moments.n,
+            "penalty": self.penalty,
+            "notes": list(self.notes),
+            "space": self.space.to_dict(),
+        }
 
     @public
     def fit(
@@ -429,13 +442,7 @@ class SearchResult(LearnedGraph):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers."""
-        return {
-            "graph": str(self.graph),
-            "score": self.score,
-            "n": self.moments.n,
-            "penalty": self.penalty,
-            "notes": list(self.notes),
-            "space": self.space.to_dict(),
+        return self._content() | {
             "complete": self.complete,
             "confidence": to_plain(self.confidence),
             "seconds": self.seconds,

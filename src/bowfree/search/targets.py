@@ -8,11 +8,10 @@ once, because a wrong target comes with edges that compensate for it:
     wrong end    x <- y -> z with target x. With target y, but x <- y unchanged, x and y would be
                  dependent: worse. With x <- y reversed, but target x: worse.
 
-A target costs a parameter for its own variance. The search starts from two graphs: that of all
-conditions without targets, and that of the conditions with known targets, which no unknown
-intervention has touched. Each first gets the targets that fit it best, and moves on from there. A
-complete search for a graph is done at the better end; if it finds a better graph, the moves
-continue.
+The search starts from two graphs: that of all conditions without targets, and that of the
+conditions with known targets. Each first gets the targets that fit it best, and moves on from
+there. A complete search for a graph is done at the better end; if it finds a better graph, the
+moves continue.
 """
 
 from __future__ import annotations

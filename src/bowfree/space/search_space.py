@@ -1,9 +1,8 @@
 """Search spaces: a graph class, limits, and background knowledge.
 
 A search stores its :class:`SearchSpace` in its result, and the functions that continue from there
-(equivalence classes, chains, averages, bootstrap, report) consider the same graphs. A space can be
-passed by its fields, ``greedy_search(data, graph_class="dag")``, as an object,
-``greedy_search(data, space=other.space)``, or both, which changes single fields.
+consider the same graphs. A space can be passed by its fields, ``graph_class="dag"``, as an object,
+``space=other.space``, or both, which changes single fields.
 
 All classes and limits are hereditary: a graph stays in the space if an edge that is not required is
 removed. Therefore walks that add and remove edges reach every graph of the space from the graph of

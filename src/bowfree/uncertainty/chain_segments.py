@@ -2,10 +2,9 @@
 
 Chains run in *segments*: the two halves of the burn-in, then one whose samples count, and, as long
 as the chains have not mixed and `max_steps` allows it, another one that is twice as long. The lists
-of graphs that proposals jump to and splice from are renewed between segments only. Within a
-segment, the steps of a chain depend on its state (graph, random numbers, counters) and on these
-lists. A worker therefore receives both, runs a *block* of steps with a cache of its own, and
-returns the new state of the chain and its record: the samples and the graphs of largest weight.
+of graphs that proposals jump to and splice from are renewed between segments only. A worker
+receives the state of a chain (graph, random numbers, counters) and these lists, runs a *block* of
+steps with a cache of its own, and returns the new state and the record of the chain.
 
 Segments are divided into *slices*, which are the same wherever a chain runs: at the beginning of
 a slice the score of the graph is computed anew, so rounding errors do not depend on the blocks.

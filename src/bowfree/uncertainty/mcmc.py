@@ -7,12 +7,10 @@ list of good graphs, from the pool of a search or found by the chains, in propor
 weights. Every fifth step *splices*: it replaces the edges among some variables by those of a graph
 sampled before. Without jumps and splices, chains stay near the local optimum where they started
 for a long time. Chains that have not mixed at the end may be extended: the graphs found so far
-become new targets of jumps and splices, and only samples drawn afterwards count. Scores are
-computed and cached as in the search, so steps to known districts are cheap.
+become new targets of jumps and splices, and only samples drawn afterwards count.
 
-Chains from different starts must agree on every edge, which the worst split R-hat of an edge
-measures (:mod:`bowfree.uncertainty.structure_samples`); the R-hat of the score is often small when
-edges have not mixed. :mod:`bowfree.uncertainty.chain_segments` runs the chains.
+Chains from different starts must agree on every edge (:mod:`bowfree.uncertainty.structure_samples`);
+the R-hat of the score is often small when edges have not mixed.
 """
 
 from __future__ import annotations

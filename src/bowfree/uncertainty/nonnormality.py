@@ -2,20 +2,13 @@
 
 With heavy tails, differences between log-likelihoods vary more than under normality, and weights
 that take them at face value are too extreme. Satorra and Bentler's factor ``c = tr(U Gamma) / df``
-is the mean of the chi-square statistic of a correct graph, relative to normal data. Divided by it,
-the statistic has the right mean again, so graphs are weighted as if there were ``n / c``
-observations. The factor is the same for equivalent graphs. It is 1 + kurtosis for elliptical
-distributions, and about 1 if the errors are independent, whatever their distribution.
+is the mean of the chi-square statistic of a correct graph, relative to normal data. Graphs are
+weighted as if there were ``n / c`` observations. The factor is the same for equivalent graphs. It
+is 1 + kurtosis for elliptical distributions, and about 1 if the errors are independent.
 
 It is a mean over the pairs that are not adjacent. The evidence for single edges may depend on
-normality more than that; such edges are named.
-
-References
-----------
-A. Satorra and P. M. Bentler, Corrections to test statistics and standard errors in covariance
-structure analysis, in A. von Eye and C. C. Clogg, Latent Variables Analysis, 1994; F. Pauli, W.
-Racugno, L. Ventura, Bayesian composite marginal likelihoods, Statistica Sinica 21 (2011), for
-likelihoods that are raised to a power.
+normality more than that; such edges are named. F. Pauli, W. Racugno, L. Ventura, Bayesian composite
+marginal likelihoods, Statistica Sinica 21 (2011), have likelihoods that are raised to a power.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The penalty chosen by cross-validated likelihood: :func:`bowfree.choose_penalty`.
 
-The paper fixes the penalty at twice that of the BIC and notes that it could be chosen by
-cross-validation. For every fold and every penalty, a graph is learned from the other folds, and the
-likelihood of the fold under the fitted model is computed. Likelihood measures prediction, which is
-hardly harmed by superfluous edges; the largest penalty that is not clearly worse than the best one
-(the one-standard-error rule) is therefore returned as well.
+For every fold and every penalty, a graph is learned from the other folds, and the likelihood of the
+fold under the fitted model is computed. Likelihood measures prediction, which is hardly harmed by
+superfluous edges; the largest penalty that is not clearly worse than the best one (the
+one-standard-error rule) is therefore returned as well.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """The bootstrap of a search: :func:`bowfree.bootstrap`.
 
-The search is repeated on resampled rows. The result has the frequencies of edges and effects, and
-intervals of the effects. The averages of :mod:`bowfree.uncertainty.averaging` are about the graphs
-that the given data support; the bootstrap is about the graphs that would be learned from other data
-from the same population.
-
-Every resample has its own random stream, so the result does not depend on ``n_jobs`` or the
-executor.
+The search is repeated on resampled rows. The averages of :mod:`bowfree.uncertainty.averaging` are
+about the graphs that the given data support; the bootstrap is about the graphs that would be
+learned from other data from the same population. Every resample has its own random stream.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -214,17 +214,12 @@ def _half(rows: Rows, seeds: list[int], budget: Budget, k: int) -> tuple[Moments
     return rows.moments(halves[k % 2]), budget.for_task(np.random.default_rng(seeds[k]))
 
 
-class _Half(NamedTuple):
-    """Result of one half."""
-
-    graph: MixedGraph
-    hit_work_limit: bool
-
-
-def _search_half(task: tuple[Moments, Budget], *, search: RepeatedSearch) -> _Half | None:
-    """Search on one half; return None if time was up."""
+def _search_half(
+    task: tuple[Moments, Budget], *, search: RepeatedSearch
+) -> tuple[MixedGraph, bool] | None:
+    """Return the graph of one half, and whether it hit the work limit; None if time was up."""
     result = search.search(*task)
-    return _Half(result.graph, result.hit_work_limit) if result.complete else None
+    return (result.graph, result.hit_work_limit) if result.complete else None
 
 
 def _select(
@@ -232,7 +227,7 @@ def _select(
     max_false: float,
     n_halves: int,
     budget: Budget,
-    results: list[_Half | None],
+    results: list[tuple[MixedGraph, bool] | None],
 ) -> StablePairs:
     """Select the pairs that are adjacent in most halves."""
     found = [half for half in results if half is not None]
@@ -243,8 +238,8 @@ def _select(
         )
     d = len(names)
     frequency = np.zeros((d, d))
-    for half in found:
-        for a, _, b in half.graph.edges:
+    for graph, _ in found:
+        for a, _, b in graph.edges:
             i, j = names.index(a), names.index(b)
             frequency[[i, j], [j, i]] += 1
     frequency /= len(found)
@@ -262,7 +257,7 @@ def _select(
         n_adjacent=n_adjacent,
         n_halves=len(found),
         n_planned=n_halves,
-        n_hit_work_limit=sum(half.hit_work_limit for half in found),
+        n_hit_work_limit=sum(hit for _, hit in found),
         complete=len(found) == n_halves,
     )
 

@@ -167,18 +167,18 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
     @property
     def directed(self) -> Floats:
         """Frequency of the edge j -> i at entry ``[i, j]``, shape (d, d)."""
-        i, j = np.array(index_pairs(len(self.names)), dtype=np.intp).reshape(-1, 2).T
-        frequency = np.zeros((len(self.names), len(self.names)))
-        frequency[j, i] = (self.states == FORWARD).mean(axis=(0, 1))
-        frequency[i, j] = (self.states == BACKWARD).mean(axis=(0, 1))
-        return frequency
+        return self._frequency(BACKWARD) + self._frequency(FORWARD).T
 
     @property
     def bidirected(self) -> Floats:
         """Frequency of the edge i <-> j, shape (d, d), symmetric."""
+        return self._frequency(BIDIRECTED) + self._frequency(BIDIRECTED).T
+
+    def _frequency(self, state: int) -> Floats:
+        """Return the frequency of a state of the pairs i < j at entry ``[i, j]``."""
         i, j = np.array(index_pairs(len(self.names)), dtype=np.intp).reshape(-1, 2).T
         frequency = np.zeros((len(self.names), len(self.names)))
-        frequency[i, j] = frequency[j, i] = (self.states == BIDIRECTED).mean(axis=(0, 1))
+        frequency[i, j] = (self.states == state).mean(axis=(0, 1))
         return frequency
 
     def _at_edge(self, i: int, mark: str, j: int) -> Row:
