@@ -83,20 +83,6 @@ def test_measured_effects_are_regressions():
     assert effect.se == pytest.approx(np.sqrt(((z - slope * y) ** 2).sum() / 98 / (y @ y)))
 
 
-def test_what_cannot_be_left_out_is_said():
-    rng = np.random.default_rng(1)
-    data = [
-        bf.Condition(rows(50, rng), name="watched"),
-        bf.Condition(rows(50, rng, 0), targets=["x"], name="a"),
-        bf.Condition(rows(50, rng, 0), targets=["x"], name="b"),
-    ]
-    found = leave_out_conditions(data, GRAPH)
-    assert found.skipped == ("watched",)
-    for few in (data[:2], data[:1], rows(50, rng)):
-        with pytest.raises(bf.errors.DataError, match="at least three conditions"):
-            leave_out_conditions(few, GRAPH)
-
-
 # --- what a condition has to itself is not predicted ---
 
 

@@ -264,17 +264,6 @@ def test_no_edge_is_behind_a_box_and_no_label_on_a_head(d, how):
         assert not (np.abs(spots[:, None] - tips) < size / 2).all(axis=2).any()
 
 
-@given(mixed_graphs(max_nodes=7))
-@settings(max_examples=25)
-def test_labels_do_not_overlap_boxes(g):
-    placed = layout_by_name(g, "circle").spread(1.35)
-    curves = edge_curves(g, placed)
-    sizes = np.full((len(curves), 2), [24.0, 10.0])
-    spots = place_labels(curves, placed, sizes)
-    apart = np.abs(spots[:, None] - placed.centers) - (sizes[:, None] + placed.sizes) / 2
-    assert (apart.max(axis=2) >= 0).all()
-
-
 # --- SVG ---
 
 

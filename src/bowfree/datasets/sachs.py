@@ -44,18 +44,12 @@ class SachsCondition:
 
     Attributes
     ----------
-    number : int
-        Number in the order of the paper.
-    name : str
-        Name in the paper.
+    number, name : int, str
+        Number and name in the paper.
     n : int
         Number of cells.
-    sha256 : str
-        SHA-256 sum of the CSV file.
-    original : str
-        Name of the .xls file in the authors' R package.
-    original_sha256 : str
-        SHA-256 sum of the .xls file.
+    sha256, original, original_sha256 : str
+        SHA-256 sum of the CSV file; name and sum of the .xls file in the authors' R package.
     """
 
     number: int
