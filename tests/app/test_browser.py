@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 DATA = bf.datasets.load_demo()
 NAMES = tuple(DATA)
 TRUTH = bf.datasets.demo_model().graph
+PANELS = ("fit", "next", "class", "effect", "test", "data", "search", "compare", "files")
 ARROWS = {"->": "→", "<->": "↔"}
 
 
@@ -442,25 +443,34 @@ def test_no_edge_is_behind_a_box_and_text_can_be_read(tab, d):
         small = """[...document.querySelectorAll('.bf-workbench *')].filter((e) =>
           e.checkVisibility() && [...e.childNodes].some((c) => c.nodeType === 3 && c.data.trim())
         ).map((e) => [e.textContent, parseFloat(getComputedStyle(e).fontSize)
-          * (e.ownerSVGElement ? e.getScreenCTM().a : 1)]).filter(([, size]) => size > 0 && size < 9)"""
+          * (e.ownerSVGElement ? e.getScreenCTM().a : 1)]).filter(([, size]) => size > 0 && size < 11)"""
         assert tab.evaluate(small) == []
+
+
+@pytest.mark.usefixtures("clean")
+@pytest.mark.parametrize(("dark", "width"), [(False, 1280), (True, 400)])
+def test_axe_finds_nothing(tab, dark, width):
+    axe = pytest.importorskip("axe_core_python", reason="axe-core-python is not installed")
+    script = Path(axe.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    with serving(session_of(TRUTH)) as server:
+        tab.visit(server, width=width, height=800, dark=dark)
+        server.session.answer({"do": "effect", "of": 0, "on": 4})
+        server.session.wait()
+        tab.evaluate(f"{script}; 0")
+        for panel in PANELS:
+            tab.open_panel(panel)
+            tab.evaluate("window.found = null; axe.run().then((r) => { window.found = r; }); 0")
+            tab.until("window.found")
+            assert tab.evaluate("found.passes.length") > 10
+            summary = "found.violations.map((v) => [v.impact, v.id, v.nodes[0].html])"
+            assert tab.evaluate(summary) == [], panel
 
 
 @pytest.mark.usefixtures("clean")
 def test_all_controls_have_accessible_names(tab):
     with serving(session_of(TRUTH)) as server:
         tab.visit(server)
-        for panel in (
-            "fit",
-            "next",
-            "class",
-            "effect",
-            "test",
-            "data",
-            "search",
-            "compare",
-            "files",
-        ):
+        for panel in PANELS:
             tab.open_panel(panel)
             nodes = tab.call("Accessibility.getFullAXTree")["nodes"]
             roles = {"button", "radio", "checkbox", "combobox", "spinbutton", "tab", "textbox"}
@@ -578,17 +588,7 @@ def test_names_are_not_markup(tab):
     graph = bf.MixedGraph(names, list(pairwise(names)))
     with serving(Session(data, graph=graph, origin=Origin(name=names[0]))) as server:
         tab.visit(server)
-        for panel in (
-            "next",
-            "class",
-            "effect",
-            "test",
-            "data",
-            "search",
-            "compare",
-            "files",
-            "fit",
-        ):
+        for panel in PANELS:
             tab.open_panel(panel)
         assert tab.text("h1") == names[0]
         assert tab.evaluate("document.images.length") == 0

@@ -24,7 +24,7 @@ function labelParts(view) {
       e && kind === "intervals" && !missing(e.low)
         ? `${significant(e.low, 2)} to ${significant(e.high, 2)}`
         : "";
-    const size = [7.2 * Math.max(text.length, more.length) + 4, more ? 27 : 14];
+    const size = [7.6 * Math.max(text.length, more.length) + 4, more ? 27 : 14];
     const [a, mark, b] = edge,
       found = view.curves[edge.join()];
     const still = found && !view.moved.has(a) && !view.moved.has(b);

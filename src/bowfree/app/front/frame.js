@@ -85,7 +85,7 @@ function buildFrame(bench) {
   );
   const marks = select(
     [
-      ["graph", "marks: this graph"],
+      ["graph", "marks: graph"],
       ["class", "of the class"],
       ["pag", "PAG"],
     ],

@@ -1,7 +1,7 @@
 // @ts-check
 // --- graph view: a drawing of a graph ---
 
-const READABLE = 0.75,
+const READABLE = 0.82,
   LARGEST = 3; // smallest scale with readable names, and largest scale
 
 class GraphView {

@@ -118,7 +118,7 @@ function searchPanel(bench) {
       make("h2", {}, shares.of === "resamples" ? "Frequencies of edges in resamples" : "Probabilities of edges"),
       make(
         "div",
-        { class: "scroll" },
+        { class: "scroll", tabindex: 0 },
         table(
           ["Edge", shares.of === "resamples" ? "Share" : "Probability", "In the graph"],
           shares.rows.map(([a, mark, b, share]) => [

@@ -33,7 +33,7 @@ function fitPanel(bench) {
     parts.push(
       make(
         "div",
-        { class: "scroll" },
+        { class: "scroll", tabindex: 0 },
         table(
           ["Edge", "Estimate, 95\u00a0%\u00a0interval", "Std.", "p"],
           graph.map(([a, mark, b], k) => {
@@ -120,7 +120,7 @@ function penaltyField(bench) {
 function residualMap(bench, residuals) {
   return make(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: 0 },
     make(
       "table",
       { class: residuals.length > 12 ? "map dense" : "map" },
@@ -340,7 +340,7 @@ function implicationParts(bench) {
     ),
     make(
       "div",
-      { class: "scroll" },
+      { class: "scroll", tabindex: 0 },
       table(
         ["Equation", "In the data", "p"],
         found.map(({ equation, value, p_value }) => [
