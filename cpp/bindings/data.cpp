@@ -15,6 +15,7 @@
 #include "data/cross_products.hpp"
 #include "data/missing_patterns.hpp"
 #include "dense.hpp"
+#include "nongaussian/evidence.hpp"
 
 namespace bowfree::bindings {
 
@@ -41,6 +42,13 @@ JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& 
         if (std::ranges::all_of(all, [&](const ConditionData& c) { return c.target[v]; }))
             throw std::invalid_argument("no variable may be a target in every condition");
     return {std::move(all), static_cast<int>(d), constant};
+}
+
+/// A covariance matrix with the rows behind it (n, d), whose means are zero.
+JointData make_data_with_rows(const Matrix& S, const Matrix& rows) {
+    JointData data = to_conditions(S, static_cast<int>(rows.shape(1)));
+    data.rows = std::make_shared<const ErrorRows>(rows.data(), rows.shape(0), data.d);
+    return data;
 }
 
 /// The `ParameterUse` of each coefficient [head, tail] and error covariance in a condition.
@@ -164,6 +172,8 @@ void bind_data(nb::module_& m) {
                 "The contribution of set variables to F, the same for every graph.")
         .def_ro("n_set", &JointData::n_set, "The number of their variances.");
 
+    m.def("data_with_rows", &make_data_with_rows, "S"_a, "rows"_a,
+          "A covariance matrix with its rows (n, d), for errors that may be non-Gaussian.");
     m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,
           "The use of each coefficient [head, tail] and each error covariance in a condition: 0\n"
           "absent, 1 shared with other conditions, 2 specific to it.");

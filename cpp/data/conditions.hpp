@@ -19,6 +19,7 @@
 // contain second moments about one point for all conditions. A set variable has a specific mean.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "data/intervention_kinds.hpp"
@@ -36,11 +37,15 @@ struct ConditionData {
     int number = 0;  ///< its index in the user's list
 };
 
+class ErrorRows;
+
 /// All conditions of a data set; the weights sum to one.
 struct JointData {
     int d = 0;
     bool constant = false;  ///< whether variable d is the constant one
     std::vector<ConditionData> conditions;
+    /// The rows, if errors may be non-Gaussian; only for observational data.
+    std::shared_ptr<const ErrorRows> rows = nullptr;
 
     /// The number of variables with the constant: the size of S and of `target`.
     int width() const { return d + constant; }

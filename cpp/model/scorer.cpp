@@ -56,7 +56,9 @@ void Scorer::replace_score(Function function) {
 }
 
 Workspace::Workspace(const Scorer& scorer, const Stop& stop)
-    : stop(stop), fitter(scorer.data(), &stop) {}
+    : stop(stop), fitter(scorer.data(), &stop) {
+    if (scorer.data().rows) errors.emplace(*scorer.data().rows, &stop);
+}
 
 std::optional<ScoreCache::Entry> Scorer::find_cached(const Key& key, Workspace& workspace) {
     const auto entry = cache_.find(key);
@@ -93,9 +95,16 @@ ScoreCache::Entry Scorer::compute_blocks(const District& district, const Key& ke
 ScoreCache::Entry Scorer::compute(const District& district, const Key& key, Workspace& workspace) {
     workspace.stop.check();
     Entry found{0.0, 0.0F};
-    const auto v = sweeps_ > 0 ? std::nullopt
-                               : peelable(district, data_.is_observational() ? nullptr : &data_);
-    if (v) {
+    const auto v = sweeps_ > 0 || workspace.errors
+                       ? std::nullopt
+                       : peelable(district, data_.is_observational() ? nullptr : &data_);
+    if (workspace.errors) {
+        ++workspace.effort.fits;
+        const DistrictFit fit = workspace.fitter.fit(district, estimates_only);
+        const int n = data_.rows->n();
+        found = {fit.canonical - 2.0 / n * workspace.errors->gain(district, fit),
+                 static_cast<float>(workspace.fitter.work() + 100.0 * n * district.k)};
+    } else if (v) {
         const Entry one = entry_of_part(alone(district, *v), workspace);
         const Entry rest = entry_of_part(without(district, *v), workspace);
         found = {one.objective + rest.objective, one.work + rest.work};

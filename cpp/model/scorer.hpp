@@ -22,6 +22,7 @@
 #include "graph/key.hpp"
 #include "model/likelihood.hpp"
 #include "model/score_cache.hpp"
+#include "nongaussian/evidence.hpp"
 #include "stop.hpp"
 
 namespace bowfree {
@@ -44,6 +45,7 @@ struct Workspace {
     Workspace(const Scorer& scorer, const Stop& stop);
     const Stop& stop;
     DistrictFitter fitter;
+    std::optional<ErrorEvidence> errors;  ///< if they may be non-Gaussian
     Effort effort;
     double work_limit = std::numeric_limits<double>::infinity();
 

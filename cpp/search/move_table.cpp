@@ -58,7 +58,7 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
       is_changed_(edges_.size()),
       ancestors_(static_cast<std::size_t>(graph_.d()) * graph_.words()) {
     assert(graph_.d() == scorer.d());
-    if (d() > screened_beyond && scorer.is_plain()) {
+    if (d() > screened_beyond && scorer.is_plain() && !scorer.data().rows) {
         screen_.emplace(scorer, workspace);
         screened_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
     }

@@ -1,0 +1,304 @@
+#include "nongaussian/evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "dense.hpp"
+
+namespace bowfree {
+
+namespace {
+
+constexpr int max_improvements = 3;
+constexpr double small_gain = 0.02;  // of the log evidence, at which improvements end
+constexpr double pair_scales[] = {0.04, 0.1, 0.25};
+constexpr double probability_of_pair_terms = 0.5;
+constexpr double largest_score = 3.2;  // beyond, normal scores are clipped in pair terms
+
+double largest_value(const double* rows, std::size_t n, int d, std::vector<double>& sd) {
+    sd.assign(d, 0.0);
+    for (std::size_t r = 0; r < n; ++r)
+        for (int v = 0; v < d; ++v) sd[v] += rows[r * d + v] * rows[r * d + v];
+    for (double& s : sd) s = std::sqrt(s / static_cast<double>(n));
+    double largest = 0.0;
+    for (std::size_t r = 0; r < n; ++r)
+        for (int v = 0; v < d; ++v) largest = std::max(largest, std::abs(rows[r * d + v]) / sd[v]);
+    return largest;
+}
+
+/// The log Bayes factor of q free means with prior scale `scale`; `chi2` is n times their sum of
+/// squares, in units in which they are independent with variance one.
+double log_bayes_factor(double chi2, int q, double n, double scale) {
+    const double s = n * scale * scale;
+    return 0.5 * chi2 * s / (1.0 + s) - 0.5 * q * std::log1p(s);
+}
+
+/// n times the squared length of `mean`, Hermite moments of total degree `mean.size() - 1` in (z, w),
+/// after projection on the complement of the functions of z alone and of rho z + sqrt(1 - rho^2) w.
+double free_part(const std::vector<double>& mean, const double* roots, double rho, double n) {
+    const int degree = static_cast<int>(mean.size()) - 1;
+    const double c = std::sqrt(1.0 - rho * rho);
+    double length = 0.0, along = 0.0, norm = 0.0;
+    for (int j = 1; j <= degree; ++j) {
+        const double v = roots[j] * std::pow(rho, degree - j) * std::pow(c, j);
+        length += mean[j] * mean[j];
+        along += mean[j] * v;
+        norm += v * v;
+    }
+    return n * (length - along * along / norm);
+}
+
+}  // namespace
+
+ErrorRows::ErrorRows(const double* rows, std::size_t n, int d)
+    : n_(static_cast<int>(n)), family_(largest_value(rows, n, d, sd_)) {
+    columns_.resize(n * d);
+    for (std::size_t r = 0; r < n; ++r)
+        for (int v = 0; v < d; ++v) columns_[v * n + r] = rows[r * d + v] / sd_[v];
+}
+
+ErrorEvidence::ErrorEvidence(const ErrorRows& rows, const Stop* stop)
+    : rows_(rows), stop_(stop), fitter_(rows.family()) {}
+
+/// The log density of the errors at B, up to the constant of the normal one; fills the margins, the
+/// scores and their correlations.
+double ErrorEvidence::evaluate(const District& district, const std::vector<double>& B) {
+    const int k = district.k, n = rows_.n();
+    const MarginFamily& family = rows_.family();
+    double value = 0.0;
+    for (int v = 0; v < k; ++v) {
+        if (stop_) stop_->check();
+        std::vector<double>& residual = residuals_[v];
+        residual.resize(n);
+        std::copy_n(rows_.column(district.nodes[v]), n, residual.begin());
+        for (const int p : district.parents[v])
+            axpy(-B[v * district.m() + p], rows_.column(district.nodes[p]), residual.data(), n);
+        const double sd = std::sqrt(dot(residual.data(), residual.data(), n) / n);
+        share_.assign(MarginFamily::n_points, 0.0);
+        places_[v].resize(n);
+        for (int r = 0; r < n; ++r) {
+            const double t =
+                std::clamp((std::asinh(residual[r] / sd) - family.first()) / family.step(), 0.0,
+                           MarginFamily::n_points - 1.001);
+            const int point = static_cast<int>(t);
+            places_[v][r] = {point, t - point};
+            share_[point] += 1.0 - (t - point);
+            share_[point + 1] += t - point;
+        }
+        for (double& share : share_) share /= n;
+        fitter_.fit(share_, n, margins_[v]);
+        sd_[v] = sd;
+        Cumulants cumulants{0.0, -3.0 * n};
+        for (const double value : residual) {
+            const double x = std::clamp(value / sd, -6.0, 6.0), x2 = x * x;
+            cumulants.third += x * x2;
+            cumulants.fourth += x2 * x2;
+        }
+        cumulants_[v] = {cumulants.third / n, cumulants.fourth / n};
+        value += margins_[v].log_evidence - n * std::log(sd);
+    }
+    if (k == 1) return value - 0.5 * n;
+    for (int v = 0; v < k; ++v) {
+        z_[v].resize(n);
+        for (int r = 0; r < n; ++r) z_[v][r] = at(margins_[v].z, places_[v][r]);
+    }
+    return value - 0.5 * n * copula_objective(district);
+}
+
+/// The minimum of log|R| + tr(R^-1 T) over correlation structures with the zeros of the district.
+double ErrorEvidence::copula_objective(const District& district) {
+    const int k = district.k, n = rows_.n();
+    T_.assign(static_cast<std::size_t>(k) * k, 1.0);
+    std::vector<double> length(k);
+    for (int a = 0; a < k; ++a) length[a] = std::sqrt(dot(z_[a].data(), z_[a].data(), n));
+    for (int a = 0; a < k; ++a)
+        for (int b = 0; b < a; ++b)
+            T_[a * k + b] = T_[b * k + a] =
+                dot(z_[a].data(), z_[b].data(), n) / (length[a] * length[b]);
+    District undirected;
+    undirected.k = k;
+    for (int a = 0; a < k; ++a) undirected.nodes.push_back(a);
+    undirected.parents.resize(k);
+    undirected.spouse_pairs = district.spouse_pairs;
+    const DistrictFit fit = DistrictFitter(T_.data(), k, stop_).fit(undirected, estimates_only);
+    R_ = fit.Omega;
+    return fit.objective;
+}
+
+/// The log evidence of the pair terms.
+double ErrorEvidence::pairs(const District& district) {
+    const int k = district.k, n = rows_.n();
+    constexpr double three[] = {1.0, 1.7320508075688772, 1.7320508075688772, 1.0};
+    constexpr double four[] = {1.0, 2.0, 2.449489742783178, 2.0, 1.0};
+    double total = 0.0;
+    for (const auto& [a, b] : district.spouse_pairs) {
+        const double weight =
+            probability_of_pair_terms * (1.0 - margins_[a].p_normal * margins_[b].p_normal);
+        if (weight < 1e-6) continue;
+        const double rho = R_[a * k + b] / std::sqrt(R_[a * k + a] * R_[b * k + b]);
+        const double c = std::sqrt(1.0 - rho * rho);
+        std::vector<double> cubic(4), quartic(5);
+        for (int r = 0; r < n; ++r) {
+            const double z = std::clamp(z_[a][r], -largest_score, largest_score);
+            const double w =
+                std::clamp((z_[b][r] - rho * z_[a][r]) / c, -largest_score, largest_score);
+            const double z2 = z * z - 1.0, w2 = w * w - 1.0, z3 = z * (z2 - 2.0),
+                         w3 = w * (w2 - 2.0);
+            cubic[1] += z2 * w;
+            cubic[2] += z * w2;
+            cubic[3] += w3;
+            quartic[1] += z3 * w;
+            quartic[2] += z2 * w2;
+            quartic[3] += z * w3;
+            quartic[4] += w * w3 - 3.0 * w2;
+        }
+        const double norm3[] = {1.0, std::sqrt(2.0), std::sqrt(2.0), std::sqrt(6.0)};
+        const double norm4[] = {1.0, std::sqrt(6.0), 2.0, std::sqrt(6.0), std::sqrt(24.0)};
+        for (int j = 1; j < 4; ++j) cubic[j] /= n * norm3[j];
+        for (int j = 1; j < 5; ++j) quartic[j] /= n * norm4[j];
+        const double chi3 = free_part(cubic, three, rho, n),
+                     chi4 = free_part(quartic, four, rho, n);
+        std::vector<double> terms{std::log1p(-weight)};
+        const double each = std::log(weight / (3.0 * std::size(pair_scales)));
+        for (const double scale : pair_scales) {
+            const double third = log_bayes_factor(chi3, 2, n, scale);
+            const double fourth = log_bayes_factor(chi4, 3, n, scale);
+            for (const double term : {third, fourth, third + fourth}) terms.push_back(term + each);
+        }
+        terms.push_back(std::log(weight) + hidden_cause(a, b, rho));
+        const double best = std::ranges::max(terms);
+        double sum = 0.0;
+        for (const double term : terms) sum += std::exp(term - best);
+        total += best + std::log(sum);
+    }
+    return total;
+}
+
+/// The log-likelihood ratio of a hidden common cause against the Gaussian copula.
+double ErrorEvidence::hidden_cause(int a, int b, double rho) {
+    using Grid = HiddenCauses;
+    constexpr int N = Grid::n_points;
+    const int n = rows_.n();
+    count_.assign(N * N, 0.0);
+    const auto place = [](double z) {
+        const double t = std::clamp((z - Grid::first) / Grid::step, 0.0, N - 1.001);
+        return Place{static_cast<int>(t), t - static_cast<int>(t)};
+    };
+    double xy = 0.0;
+    for (int r = 0; r < n; ++r) {
+        const Place p = place(z_[a][r]), q = place(z_[b][r]);
+        double* cell = &count_[p.point * N + q.point];
+        cell[0] += (1.0 - p.share) * (1.0 - q.share);
+        cell[1] += (1.0 - p.share) * q.share;
+        cell[N] += p.share * (1.0 - q.share);
+        cell[N + 1] += p.share * q.share;
+        xy += residuals_[a][r] * residuals_[b][r];
+    }
+    const double c2 = 1.0 - rho * rho;
+    double gaussian = 0.0;
+    for (int p = 0; p < N; ++p)
+        for (int q = 0; q < N; ++q) {
+            const double x = Grid::first + p * Grid::step, y = Grid::first + q * Grid::step;
+            gaussian -= 0.5 * count_[p * N + q] *
+                        (std::log(c2) + (rho * rho * (x * x + y * y) - 2.0 * rho * x * y) / c2);
+        }
+    return rows_.hidden_causes().log_likelihood_ratio(count_, xy / (n * sd_[a] * sd_[b]),
+                                                      cumulants_[a], cumulants_[b]) -
+           gaussian;
+}
+
+/// A step of Berndt, Hall, Hall and Hausman for the coefficients, from the last evaluation. Returns
+/// false if there is none.
+bool ErrorEvidence::improve(const District& district) {
+    const int k = district.k, m = district.m(), n = rows_.n();
+    std::vector<std::pair<int, int>> parameters;
+    for (int v = 0; v < k; ++v)
+        for (const int p : district.parents[v]) parameters.emplace_back(v, p);
+    const bool all_normal = std::ranges::all_of(margins_.begin(), margins_.begin() + k,
+                                                [](const Margin& margin) { return margin.normal; });
+    if (parameters.empty() || all_normal) return false;
+    std::vector<double> inverse(static_cast<std::size_t>(k) * k);
+    if (k > 1) {
+        std::vector<double> factor = R_;
+        if (cholesky(factor.data(), k) < k) return false;
+        for (int a = 0; a < k; ++a) {
+            std::vector<double> unit(k);
+            unit[a] = 1.0;
+            solve_lower(factor.data(), k, unit.data());
+            solve_lower_transposed(factor.data(), k, unit.data());
+            std::ranges::copy(unit, inverse.begin() + a * k);
+        }
+    }
+    const int q = static_cast<int>(parameters.size());
+    std::vector<std::vector<double>> slopes(k, std::vector<double>(n)), scores;
+    for (int v = 0; v < k; ++v) {
+        if (district.parents[v].empty()) continue;
+        for (int r = 0; r < n; ++r) {
+            double slope = at(margins_[v].d_log_f, places_[v][r]);
+            if (k > 1) {
+                double rest = z_[v][r];
+                for (int b = 0; b < k; ++b) rest -= inverse[v * k + b] * z_[b][r];
+                slope += rest * at(margins_[v].d_z, places_[v][r]);
+            }
+            slopes[v][r] = -slope / sd_[v];
+        }
+    }
+    direction_.assign(q, 0.0);
+    for (const auto& [v, p] : parameters) {
+        const double* x = rows_.column(district.nodes[p]);
+        std::vector<double>& score = scores.emplace_back(n);
+        for (int r = 0; r < n; ++r) score[r] = slopes[v][r] * x[r];
+    }
+    std::vector<double> H(static_cast<std::size_t>(q) * q);
+    for (int i = 0; i < q; ++i) {
+        for (const double score : scores[i]) direction_[i] += score;
+        for (int j = 0; j <= i; ++j) H[i * q + j] = dot(scores[i].data(), scores[j].data(), n);
+        H[i * q + i] *= 1.0001;
+    }
+    if (cholesky(H.data(), q) < q) return false;
+    solve_lower(H.data(), q, direction_.data());
+    solve_lower_transposed(H.data(), q, direction_.data());
+    B_.assign(static_cast<std::size_t>(k) * m, 0.0);
+    for (int i = 0; i < q; ++i) B_[parameters[i].first * m + parameters[i].second] = direction_[i];
+    return true;
+}
+
+double ErrorEvidence::gain(const District& district, const DistrictFit& fit) {
+    const int k = district.k, m = district.m(), n = rows_.n();
+    margins_.assign(k, {});
+    sd_.assign(k, 0.0);
+    cumulants_.assign(k, {});
+    places_.resize(k);
+    residuals_.resize(k);
+    z_.resize(k);
+    best_B_.assign(static_cast<std::size_t>(k) * m, 0.0);
+    for (int v = 0; v < k; ++v)
+        for (const int p : district.parents[v])
+            best_B_[v * m + p] =
+                fit.B[v * m + p] * rows_.sd(district.nodes[p]) / rows_.sd(district.nodes[v]);
+    double log_sd = 0.0;
+    for (int v = 0; v < k; ++v) log_sd += std::log(rows_.sd(district.nodes[v]));
+    double best = evaluate(district, best_B_), extra = pairs(district);
+    for (int step = 0; step < max_improvements && improve(district); ++step) {
+        const std::vector<double> direction = B_, from = best_B_;
+        double reached = best;
+        for (const double length : {1.0, 0.4, 0.16}) {
+            std::vector<double> B = from;
+            axpy(length, direction.data(), B.data(), k * m);
+            reached = evaluate(district, B);
+            if (reached > best) {
+                best_B_ = std::move(B);
+                break;
+            }
+        }
+        if (!(reached > best)) break;
+        const double gained = reached - best;
+        best = reached;
+        extra = pairs(district);
+        if (gained < small_gain) break;
+    }
+    return best - n * log_sd + extra + 0.5 * n * fit.objective;
+}
+
+}  // namespace bowfree

@@ -1,0 +1,88 @@
+// The evidence of the rows beyond their covariances: non-Gaussian errors.
+//
+// The density of the errors of a district has flexible margins (margin.hpp). The errors of one
+// member are independent of all others. In larger districts the normal scores z of the errors have
+// a Gaussian copula with the zeros of the missing bidirected edges, and each pair a <-> b a factor
+//
+//     exp(theta . t(z_a, z_b)),
+//
+// t being the Hermite polynomials of degree 3 and 4 that are orthogonal to all functions of one
+// error: what a hidden cause with a non-normal distribution adds to the copula. Coefficients start
+// at the maximum of the normal likelihood and are improved by a few steps on this one.
+//
+// All factors have the normal model as a special case with its own prior probability, so with normal
+// data the evidence is nearly the same for all graphs.
+#pragma once
+
+#include <vector>
+
+#include "graph/district.hpp"
+#include "model/likelihood.hpp"
+#include "nongaussian/hidden_cause.hpp"
+#include "nongaussian/margin.hpp"
+#include "stop.hpp"
+
+namespace bowfree {
+
+/// Complete rows, in standard deviations. Immutable.
+class ErrorRows {
+  public:
+    /// `rows` is n x d, row-major, with mean zero.
+    ErrorRows(const double* rows, std::size_t n, int d);
+
+    int n() const { return n_; }
+    const double* column(int v) const { return &columns_[static_cast<std::size_t>(v) * n_]; }
+    double sd(int v) const { return sd_[v]; }
+    const MarginFamily& family() const { return family_; }
+    const HiddenCauses& hidden_causes() const { return hidden_causes_; }
+
+  private:
+    int n_;
+    std::vector<double> sd_, columns_;
+    MarginFamily family_;
+    HiddenCauses hidden_causes_;
+};
+
+/// Computes the evidence of districts; has buffers, so one object per thread.
+class ErrorEvidence {
+  public:
+    ErrorEvidence(const ErrorRows& rows, const Stop* stop);
+
+    /// The log evidence of a district, minus its maximal normal log-likelihood; `fit` is the maximum
+    /// of the latter.
+    double gain(const District& district, const DistrictFit& fit);
+
+    /// The coefficients (k x m) of the last call, after its improvement.
+    const std::vector<double>& coefficients() const { return best_B_; }
+    /// The margins of the last call, one per member.
+    const std::vector<Margin>& margins() const { return margins_; }
+
+  private:
+    struct Place {
+        int point;
+        double share;
+    };
+    double evaluate(const District& district, const std::vector<double>& B);
+    double copula_objective(const District& district);
+    double pairs(const District& district);
+    double hidden_cause(int a, int b, double rho);
+    bool improve(const District& district);
+    double at(const std::vector<double>& values, const Place& place) const {
+        return values[place.point] + place.share * (values[place.point + 1] - values[place.point]);
+    }
+
+    const ErrorRows& rows_;
+    const Stop* stop_;
+    MarginFitter fitter_;
+    std::vector<Margin> margins_;
+    std::vector<Cumulants> cumulants_;        // of the residuals
+    std::vector<double> sd_;                  // of the residuals
+    std::vector<std::vector<Place>> places_;  // by member and row
+    std::vector<std::vector<double>> z_;      // by member and row
+    std::vector<double> count_;               // of a pair, on the grid of scores
+    std::vector<std::vector<double>> residuals_;
+    std::vector<double> T_, R_;  // correlations of z: observed, fitted
+    std::vector<double> B_, best_B_, direction_, share_;
+};
+
+}  // namespace bowfree

@@ -1,0 +1,196 @@
+#include "nongaussian/hidden_cause.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace bowfree {
+
+namespace {
+
+/// A mixture of three normals with mean zero and variance one.
+struct Shape {
+    std::array<double, 3> weight, mean, variance;
+
+    Shape mirrored() const { return {weight, {-mean[0], -mean[1], -mean[2]}, variance}; }
+    Cumulants cumulants() const {
+        Cumulants k{0.0, -3.0};
+        for (int i = 0; i < 3; ++i) {
+            const double m = mean[i], v = variance[i];
+            k.third += weight[i] * m * (m * m + 3.0 * v);
+            k.fourth += weight[i] * (m * m * (m * m + 6.0 * v) + 3.0 * v * v);
+        }
+        return k;
+    }
+};
+
+/// Best approximations of an exponential, a gamma (shape 4), a log-normal, a uniform and a Laplace
+/// distribution; the normal one; then the first three mirrored.
+const std::array<Shape, 9>& shapes() {
+    static const std::array<Shape, 9> all = [] {
+        std::array<Shape, 9> s{{
+            {{0.316, 0.461, 0.223}, {-0.777, -0.106, 1.323}, {0.022, 0.195, 1.424}},
+            {{0.327, 0.501, 0.172}, {-0.829, 0.097, 1.287}, {0.167, 0.436, 1.228}},
+            {{0.511, 0.395, 0.094}, {-0.489, 0.129, 2.105}, {0.023, 0.197, 3.844}},
+            {{0.205, 0.590, 0.205}, {-1.303, 0.0, 1.303}, {0.074, 0.465, 0.074}},
+            {{0.241, 0.195, 0.564}, {0.0, 0.0, 0.0}, {2.624, 0.070, 0.626}},
+            {{0.4, 0.3, 0.3}, {0.0, 0.0, 0.0}, {1.0, 1.0, 1.0}},
+        }};
+        for (int k = 0; k < 3; ++k) s[6 + k] = s[k].mirrored();
+        return s;
+    }();
+    return all;
+}
+constexpr int n_shapes = 9;
+constexpr int n_closest = 3;  // shapes of e and f that are considered
+constexpr double ratios[] = {0.6, 1.0, 1.0 / 0.6};
+constexpr double correlation_step = 0.05;
+constexpr int n_correlations = 19;
+constexpr double largest_share = 0.93;  // of the variance of an error that a hidden cause explains
+
+// Gauss-Hermite quadrature with six nodes, for the standard normal distribution.
+constexpr double nodes[] = {-3.3242574335521193, -1.8891758777537107, -0.6167065901925942,
+                            0.6167065901925942,  1.8891758777537107,  3.3242574335521193};
+constexpr double node_weights[] = {0.0025557844020562, 0.0886157460419145, 0.4088284695560293,
+                                   0.4088284695560293, 0.0886157460419145, 0.0025557844020562};
+
+double normal_density(double x, double variance) {
+    return std::exp(-0.5 * x * x / variance) / std::sqrt(2.0 * std::numbers::pi * variance);
+}
+
+/// The error a h + s e, with the density of e tabulated at the points where the normal score is on
+/// the grid: by point and node of h, and integrated over h.
+struct Axis {
+    std::vector<double> given_h, total;
+};
+
+Axis make_axis(const Shape& h, const Shape& e, double a) {
+    const double s2 = 1.0 - a * a, s = std::sqrt(s2);
+    constexpr int N = HiddenCauses::n_points;
+    // The quantiles, by walking up the distribution function.
+    constexpr double low = -7.0, fine = 0.1;
+    const auto F = [&](double x) {
+        double sum = 0.0;
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+                const double mean = a * h.mean[i] + s * e.mean[j];
+                const double sd = std::sqrt(a * a * h.variance[i] + s2 * e.variance[j]);
+                sum += h.weight[i] * e.weight[j] * 0.5 *
+                       std::erfc(-(x - mean) / (sd * std::numbers::sqrt2));
+            }
+        return sum;
+    };
+    Axis axis;
+    double x = low, before = F(x), after = F(x + fine);
+    for (int p = 0; p < N; ++p) {
+        const double z = HiddenCauses::first + p * HiddenCauses::step;
+        const double wanted = 0.5 * std::erfc(-z / std::numbers::sqrt2);
+        while (after < wanted && x < 20.0) {
+            x += fine;
+            before = after;
+            after = F(x + fine);
+        }
+        const double share = after > before ? (wanted - before) / (after - before) : 0.0;
+        const double quantile = x + fine * std::clamp(share, 0.0, 1.0);
+        double total = 0.0;
+        for (int i = 0; i < 3; ++i)
+            for (int q = 0; q < 6; ++q) {
+                const double value = h.mean[i] + nodes[q] * std::sqrt(h.variance[i]);
+                double density = 0.0;
+                for (int j = 0; j < 3; ++j)
+                    density += e.weight[j] * normal_density(quantile - a * value - s * e.mean[j],
+                                                            s2 * e.variance[j]);
+                axis.given_h.push_back(density);
+                total += h.weight[i] * node_weights[q] * density;
+            }
+        axis.total.push_back(total);
+    }
+    return axis;
+}
+
+/// The shapes of e that agree best with the cumulants of a h + e.
+std::vector<int> closest(const Cumulants& x, const Cumulants& h, double a) {
+    const double s2 = 1.0 - a * a;
+    const double third = (x.third - a * a * a * h.third) / (s2 * std::sqrt(s2));
+    const double fourth = std::min((x.fourth - a * a * a * a * h.fourth) / (s2 * s2), 13.0);
+    std::vector<std::pair<double, int>> found;
+    for (int k = 0; k < n_shapes; ++k) {
+        const Cumulants of = shapes()[k].cumulants();
+        const double u = third - of.third, v = (fourth - of.fourth) / 3.0;
+        found.emplace_back(u * u + v * v, k);
+    }
+    std::ranges::sort(found);
+    std::vector<int> best;
+    for (int k = 0; k < n_closest; ++k) best.push_back(found[k].second);
+    return best;
+}
+
+/// The share of x that is due to h: a, given that a c is the correlation and a / c the ratio.
+std::pair<double, double> loadings(double correlation, double ratio) {
+    const double a2 =
+        std::clamp(correlation * ratio, correlation * correlation / largest_share, largest_share);
+    const double a = std::sqrt(a2);
+    return {a, correlation / a};
+}
+
+}  // namespace
+
+const HiddenCauses::Table& HiddenCauses::table(int h, int e, int f, int ratio,
+                                               int correlation) const {
+    const std::array<int, 5> key{h, e, f, ratio, correlation};
+    {
+        const std::scoped_lock lock(mutex_);
+        if (const auto found = tables_.find(key); found != tables_.end()) return *found->second;
+    }
+    const auto [a, c] = loadings(correlation_step * correlation, ratios[ratio]);
+    const Shape& hidden = shapes()[h];
+    const Axis x = make_axis(hidden, shapes()[e], a), y = make_axis(hidden, shapes()[f], c);
+    auto made = std::make_unique<Table>();
+    for (int p = 0; p < n_points; ++p)
+        for (int q = 0; q < n_points; ++q) {
+            double joint = 1e-12 * x.total[p] * y.total[q];
+            for (int k = 0; k < 18; ++k)
+                joint += hidden.weight[k / 6] * node_weights[k % 6] * x.given_h[18 * p + k] *
+                         y.given_h[18 * q + k];
+            made->push_back(std::log(joint / (x.total[p] * y.total[q])));
+        }
+    const std::scoped_lock lock(mutex_);
+    return *tables_.try_emplace(key, std::move(made)).first->second;
+}
+
+double HiddenCauses::log_likelihood_ratio(const std::vector<double>& count, double r,
+                                          const Cumulants& x, const Cumulants& y) const {
+    const bool negative = r < 0.0;
+    const double at = std::clamp(std::abs(r) / correlation_step, 1.0, n_correlations - 1.001);
+    const int below = static_cast<int>(at);
+    const double share = at - below;
+    const Cumulants other{negative ? -y.third : y.third, y.fourth};
+    std::vector<int> used;
+    for (int k = 0; k < n_points * n_points; ++k)
+        if (count[k] > 0.0) used.push_back(k);
+    std::vector<double> found;
+    for (int h = 0; h < n_shapes; ++h)
+        for (int ratio = 0; ratio < 3; ++ratio) {
+            const auto [a, c] = loadings(correlation_step * at, ratios[ratio]);
+            const Cumulants of_h = shapes()[h].cumulants();
+            for (const int e : closest(x, of_h, a))
+                for (const int f : closest(other, of_h, c)) {
+                    const Table &lower = table(h, e, f, ratio, below),
+                                &upper = table(h, e, f, ratio, below + 1);
+                    double sum = 0.0;
+                    for (const int k : used) {
+                        const int cell =
+                            negative ? k - k % n_points + n_points - 1 - k % n_points : k;
+                        sum += count[k] * (lower[cell] + share * (upper[cell] - lower[cell]));
+                    }
+                    found.push_back(sum);
+                }
+        }
+    const double best = std::ranges::max(found);
+    double sum = 0.0;
+    for (const double value : found) sum += std::exp(value - best);
+    return best + std::log(sum / static_cast<double>(found.size()));
+}
+
+}  // namespace bowfree

@@ -1,0 +1,43 @@
+// The copula of two errors with a hidden common cause:
+//
+//     x = a h + e,  y = c h + f,
+//
+// with independent h, e and f, each with one of a few typical distributions. The copulas are
+// tabulated on a grid of normal scores, when they are first needed; the evidence of a pair of errors
+// is the average of their likelihoods over the distributions of h and ratios a / c. The distributions
+// of e and f are those that agree best with the third and fourth cumulants of x and y.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace bowfree {
+
+/// Standardized third and fourth cumulants of an error.
+struct Cumulants {
+    double third = 0.0, fourth = 0.0;
+};
+
+/// Tables of log copula densities. Thread-safe.
+class HiddenCauses {
+  public:
+    static constexpr int n_points = 25;
+    static constexpr double first = -3.6, step = 0.3;  ///< of the grid of normal scores
+
+    /// The log of the average likelihood ratio of hidden causes against independence. `count` has
+    /// the number of observations at each point of the grid; the errors have correlation r.
+    double log_likelihood_ratio(const std::vector<double>& count, double r, const Cumulants& x,
+                                const Cumulants& y) const;
+
+  private:
+    using Table = std::vector<double>;
+    const Table& table(int h, int e, int f, int ratio, int correlation) const;
+
+    mutable std::mutex mutex_;
+    mutable std::map<std::array<int, 5>, std::unique_ptr<const Table>> tables_;
+};
+
+}  // namespace bowfree

@@ -1,0 +1,77 @@
+// The density of one error: that of a normal variable times a smooth function.
+//
+// With x an error in standard deviations and u = asinh x,
+//
+//     log f(x) = a x + b x^2 + sum_k theta_k s_k(u) - log Z,
+//
+// where s_k are cubic B-splines on a uniform grid. The prior of theta is a Gaussian random walk whose
+// scale has a few values; half of the prior probability is on theta = 0, the normal density. The
+// evidence of each scale is Laplace's approximation. Observations are binned linearly on a grid in
+// u, so the cost of a fit does not depend on their number.
+#pragma once
+
+#include <vector>
+
+namespace bowfree {
+
+/// The grid, the splines and the prior, for observations up to a given size. Immutable.
+class MarginFamily {
+  public:
+    static constexpr int n_splines = 20, per_knot = 8, n_features = n_splines + 2;
+    static constexpr int n_points = (n_splines - 3) * per_knot + 1;
+
+    /// `largest` is the largest absolute value of an observation, in standard deviations.
+    explicit MarginFamily(double largest);
+
+    double u(int m) const { return first_ + m * step_; }
+    double first() const { return first_; }
+    double step() const { return step_; }
+    double x(int m) const { return x_[m]; }
+    double log_width(int m) const { return log_width_[m]; }  ///< of cell m on the scale of x
+    /// The first of the four splines that are not zero at point m.
+    int first_spline(int m) const { return m == n_points - 1 ? n_splines - 4 : m / per_knot; }
+    const double* splines(int m) const { return &splines_[4 * position(m)]; }
+    const double* slopes(int m) const { return &slopes_[4 * position(m)]; }  ///< by u
+    /// The prior precision of theta at scale one, and its log determinant.
+    const std::vector<double>& precision() const { return precision_; }
+    double log_det_precision() const { return log_det_; }
+
+  private:
+    static int position(int m) { return m == n_points - 1 ? per_knot : m % per_knot; }
+    double first_, step_, log_det_ = 0.0;
+    std::vector<double> x_, log_width_, splines_, slopes_, precision_;
+};
+
+/// The density of one error, and of its normal score z = Phi^-1(F(x)), on the points of the grid.
+struct Margin {
+    double log_evidence = 0.0;    ///< relative to the normal density, averaged over scales
+    double p_normal = 1.0;        ///< posterior probability of the normal density
+    std::vector<double> theta;    ///< of the most probable scale; all zero but two if normal
+    bool normal = true;           ///< whether the most probable density is the normal one
+    std::vector<double> d_log_f;  ///< derivative of log f by x
+    std::vector<double> z, d_z;   ///< normal score, and its derivative by x
+};
+
+/// Fits densities; has buffers, so one object per thread.
+class MarginFitter {
+  public:
+    explicit MarginFitter(const MarginFamily& family);
+
+    /// `share` is the share of the n observations at each point. A margin given with a `theta` is a
+    /// warm start.
+    void fit(const std::vector<double>& share, double n, Margin& margin);
+
+  private:
+    double maximize(double n, double precision, std::vector<double>& theta);
+    double evaluate(double n, double precision, const std::vector<double>& theta);
+    void derive(double n, double precision, const std::vector<double>& theta);
+    void describe(Margin& margin);
+
+    const MarginFamily* family_;
+    int size_ = 0;                 // of the parameters in use: 2 or all
+    std::vector<double> mean_;     // of the features, over the observations
+    std::vector<double> density_;  // probabilities of the points
+    std::vector<double> gradient_, hessian_, trial_;
+};
+
+}  // namespace bowfree
