@@ -257,6 +257,17 @@ void bind_search(nb::module_& m) {
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/enumeration.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
 
+    m.def(
+        "score_graph",
+        [](const Data& data, double n, double penalty, const Bits& parents, const Bits& spouses) {
+            const Graph graph = to_graph(parents, spouses);
+            Scorer scorer(to_conditions(data, graph.d()), n, penalty, 0);
+            return interruptibly([&](const Stop& stop) {
+                Workspace workspace(scorer, stop);
+                return scorer.score(graph, workspace);
+            });
+        },
+        "data"_a, "n"_a, "penalty"_a, "parents"_a, "spouses"_a, "The score of one graph.");
     m.def("edge_changes", &changes_of_edges, "S"_a, "parents"_a, "spouses"_a, "rules"_a,
           "sweeps"_a = 0,
           "All permitted changes of one pair: (i, j, state), and gains in log-likelihood per row.");

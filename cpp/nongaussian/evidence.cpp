@@ -244,7 +244,7 @@ bool ErrorEvidence::improve(const District& district) {
             slopes[v][r] = -slope / sd_[v];
         }
     }
-    direction_.assign(q, 0.0);
+    std::vector<double> step(q);
     for (const auto& [v, p] : parameters) {
         const double* x = rows_.column(district.nodes[p]);
         std::vector<double>& score = scores.emplace_back(n);
@@ -252,15 +252,16 @@ bool ErrorEvidence::improve(const District& district) {
     }
     std::vector<double> H(static_cast<std::size_t>(q) * q);
     for (int i = 0; i < q; ++i) {
-        for (const double score : scores[i]) direction_[i] += score;
+        for (const double score : scores[i]) step[i] += score;
         for (int j = 0; j <= i; ++j) H[i * q + j] = dot(scores[i].data(), scores[j].data(), n);
         H[i * q + i] *= 1.0001;
     }
     if (cholesky(H.data(), q) < q) return false;
-    solve_lower(H.data(), q, direction_.data());
-    solve_lower_transposed(H.data(), q, direction_.data());
-    B_.assign(static_cast<std::size_t>(k) * m, 0.0);
-    for (int i = 0; i < q; ++i) B_[parameters[i].first * m + parameters[i].second] = direction_[i];
+    solve_lower(H.data(), q, step.data());
+    solve_lower_transposed(H.data(), q, step.data());
+    direction_.assign(static_cast<std::size_t>(k) * m, 0.0);
+    for (int i = 0; i < q; ++i)
+        direction_[parameters[i].first * m + parameters[i].second] = step[i];
     return true;
 }
 
@@ -279,25 +280,27 @@ double ErrorEvidence::gain(const District& district, const DistrictFit& fit) {
                 fit.B[v * m + p] * rows_.sd(district.nodes[p]) / rows_.sd(district.nodes[v]);
     double log_sd = 0.0;
     for (int v = 0; v < k; ++v) log_sd += std::log(rows_.sd(district.nodes[v]));
-    double best = evaluate(district, best_B_), extra = pairs(district);
+    double best = evaluate(district, best_B_);
+    bool at_best = true;  // whether the margins and scores are those of the best coefficients
     for (int step = 0; step < max_improvements && improve(district); ++step) {
-        const std::vector<double> direction = B_, from = best_B_;
+        const std::vector<double> from = best_B_;
         double reached = best;
         for (const double length : {1.0, 0.4, 0.16}) {
             std::vector<double> B = from;
-            axpy(length, direction.data(), B.data(), k * m);
+            axpy(length, direction_.data(), B.data(), k * m);
             reached = evaluate(district, B);
-            if (reached > best) {
+            at_best = reached > best;
+            if (at_best) {
                 best_B_ = std::move(B);
                 break;
             }
         }
-        if (!(reached > best)) break;
         const double gained = reached - best;
+        if (!at_best || gained < small_gain) break;
         best = reached;
-        extra = pairs(district);
-        if (gained < small_gain) break;
     }
+    if (!at_best) evaluate(district, best_B_);
+    const double extra = pairs(district);
     return best - n * log_sd + extra + 0.5 * n * fit.objective;
 }
 

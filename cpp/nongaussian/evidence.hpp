@@ -82,7 +82,7 @@ class ErrorEvidence {
     std::vector<double> count_;               // of a pair, on the grid of scores
     std::vector<std::vector<double>> residuals_;
     std::vector<double> T_, R_;  // correlations of z: observed, fitted
-    std::vector<double> B_, best_B_, direction_, share_;
+    std::vector<double> best_B_, direction_, share_;
 };
 
 }  // namespace bowfree

@@ -45,8 +45,8 @@ const std::array<Shape, 9>& shapes() {
 constexpr int n_shapes = 9;
 constexpr int n_closest = 3;  // shapes of e and f that are considered
 constexpr double ratios[] = {0.6, 1.0, 1.0 / 0.6};
-constexpr double correlation_step = 0.05;
-constexpr int n_correlations = 19;
+constexpr double correlation_step = 0.025;
+constexpr int n_correlations = 37;
 constexpr double largest_share = 0.93;  // of the variance of an error that a hidden cause explains
 
 // Gauss-Hermite quadrature with six nodes, for the standard normal distribution.
@@ -162,31 +162,29 @@ const HiddenCauses::Table& HiddenCauses::table(int h, int e, int f, int ratio,
 double HiddenCauses::log_likelihood_ratio(const std::vector<double>& count, double r,
                                           const Cumulants& x, const Cumulants& y) const {
     const bool negative = r < 0.0;
-    const double at = std::clamp(std::abs(r) / correlation_step, 1.0, n_correlations - 1.001);
-    const int below = static_cast<int>(at);
-    const double share = at - below;
+    const int nearest = std::clamp(static_cast<int>(std::lround(std::abs(r) / correlation_step)), 1,
+                                   n_correlations);
     const Cumulants other{negative ? -y.third : y.third, y.fourth};
-    std::vector<int> used;
-    for (int k = 0; k < n_points * n_points; ++k)
-        if (count[k] > 0.0) used.push_back(k);
+    std::vector<std::pair<int, double>> used;  // cells, mirrored for a negative correlation
+    for (int p = 0; p < n_points; ++p)
+        for (int q = 0; q < n_points; ++q)
+            if (const double weight = count[p * n_points + q]; weight > 0.0)
+                used.emplace_back(p * n_points + (negative ? n_points - 1 - q : q), weight);
     std::vector<double> found;
-    for (int h = 0; h < n_shapes; ++h)
+    for (int h = 0; h < n_shapes; ++h) {
+        const Cumulants of_h = shapes()[h].cumulants();
         for (int ratio = 0; ratio < 3; ++ratio) {
-            const auto [a, c] = loadings(correlation_step * at, ratios[ratio]);
-            const Cumulants of_h = shapes()[h].cumulants();
+            const auto [a, c] = loadings(correlation_step * nearest, ratios[ratio]);
+            const std::vector<int> shapes_of_f = closest(other, of_h, c);
             for (const int e : closest(x, of_h, a))
-                for (const int f : closest(other, of_h, c)) {
-                    const Table &lower = table(h, e, f, ratio, below),
-                                &upper = table(h, e, f, ratio, below + 1);
+                for (const int f : shapes_of_f) {
+                    const Table& log_copula = table(h, e, f, ratio, nearest);
                     double sum = 0.0;
-                    for (const int k : used) {
-                        const int cell =
-                            negative ? k - k % n_points + n_points - 1 - k % n_points : k;
-                        sum += count[k] * (lower[cell] + share * (upper[cell] - lower[cell]));
-                    }
+                    for (const auto& [cell, weight] : used) sum += weight * log_copula[cell];
                     found.push_back(sum);
                 }
         }
+    }
     const double best = std::ranges::max(found);
     double sum = 0.0;
     for (const double value : found) sum += std::exp(value - best);

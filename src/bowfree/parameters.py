@@ -32,6 +32,7 @@ Baseline = Literal["exogenous", "independence"]
 Penalty: TypeAlias = "float | Literal['ebic']"
 Kind = Literal["perfect", "mechanism", "activity", "noise"]
 """The kinds of intervention, numbered as in ``cpp/data/intervention_kinds.hpp``."""
+Errors = Literal["gaussian", "nongaussian"]
 Means = Literal["free", "shared"]
 """Whether each condition has its own mean, or the conditions share their intercepts."""
 
@@ -106,6 +107,11 @@ clusters : str or array_like of shape (n,), optional
     the column that has them. Standard errors and tests are cluster-robust, the bootstrap resamples
     clusters, and scores count the effective number of rows: n divided by the design effect, by which
     the variances of correlations exceed those of independent rows, averaged over pairs.
+errors : {"gaussian", "nongaussian"}
+    Distribution of the errors in scores. "gaussian" uses covariances only, as the paper. With
+    "nongaussian" the score is the evidence of a semiparametric likelihood: flexible margins, and for
+    bidirected edges the dependence that hidden common causes produce. It can tell equivalent graphs
+    apart, and needs complete, independent rows of continuous variables.
 baseline : {"exogenous", "independence"}
     Baseline model of CFI and TLI. "exogenous" is lavaan's: it keeps the covariances among exogenous
     variables if all of these are free. "independence" is the empty graph.

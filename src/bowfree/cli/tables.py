@@ -116,7 +116,7 @@ class Source:
         if self.clusters is not None:
             labels = [x for p in self.paths for x in read_labels(p, self.clusters, self.read)]
             options["clusters"] = np.array([x or None for x in labels], dtype=object)[complete]
-        if {"nominal", "clusters"} & {*options} and not rows:
+        if {"nominal", "clusters", "errors"} & {*options} and not rows:
             return {"data": DataOptions(**options).read(table)}
         return {"data": table, **options}
 
@@ -258,6 +258,7 @@ missing
     option.
 --clusters COLUMN | Column of the clusters of rows that may be dependent, such as persons or
     schools.
+errors
 correlation
 --weights NAME | Column that contains sampling weights.
 shrinkage
@@ -322,7 +323,7 @@ def read_source(given: dict[str, Any]) -> Source:
         style="--{}",
         **reading,
     )
-    chosen = {k: value(k) for k in ("correlation", "weights", "shrinkage")}
+    chosen = {k: value(k) for k in ("correlation", "weights", "shrinkage", "errors")}
     chosen |= {"ordinal": ordered or None, "nominal": nominal or None}
     return Source(
         paths,

@@ -33,7 +33,7 @@ WIDTH = 80
 
 _LONGEST_ERROR = 1000  # characters; a name in an error may be of any length
 _SAME_NAME = (
-    "cov n ddof columns drop na separator decimal encoding sheet missing ordinal nominal clusters correlation "
+    "cov n ddof columns drop na separator decimal encoding sheet missing ordinal nominal clusters errors correlation "
     "weights shrinkage conditions targets kind means max_in_degree max_district max_edges "
     "knowledge strategy restarts steps max_steps penalty smallest_effect holdout "
     "confidence max_false limit time_limit method se test interval baseline fixed_x"

@@ -15,10 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from bowfree import _core
 from bowfree.data.covariance import is_definite, read_covariance
 from bowfree.data.frames import quoted, read_observations
 from bowfree.data.missing_values import IncompleteRows, MissingSummary, summarize_missing
-from bowfree.data.sample import CompleteRows, Floats, Sample, Summary, normal_gamma
+from bowfree.data.sample import (
+    CompleteRows,
+    Floats,
+    NonGaussianRows,
+    Sample,
+    Summary,
+    normal_gamma,
+)
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Method
@@ -172,11 +180,15 @@ class Moments(TextDisplay, Frozen):
 
     def _core_data(self, method: Method = "newton") -> Any:
         """Return the data in the form that the core takes."""
-        return np.ascontiguousarray(self.S)
+        S = np.ascontiguousarray(self.S)
+        if isinstance(self.sample, NonGaussianRows):
+            return _core.data_with_rows(S, np.ascontiguousarray(self.sample.deviations))
+        return S
 
     def _numbers(self) -> tuple[Floats, ...]:
         """Return the numbers that the likelihood depends on, besides n."""
-        return (self.S,)
+        rows = (self.sample.deviations,) if isinstance(self.sample, NonGaussianRows) else ()
+        return (self.S, *rows)
 
     def _same_as(self, other: Moments) -> bool:
         """Return whether the likelihood is the same, to the last bit."""
@@ -192,8 +204,11 @@ class Moments(TextDisplay, Frozen):
     def without_rows(self) -> Moments:
         """Return the moments without the rows, which takes less memory.
 
-        `Gamma` is then that of complete normal data.
+        `Gamma` is then that of complete normal data. Moments with non-Gaussian errors keep their
+        rows, which their scores need.
         """
+        if isinstance(self.sample, NonGaussianRows):
+            return self
         bare = Moments._unchecked(self.names, self.S, self.n, self.mean, None, self.notes)
         vars(bare)["_n_distinct"] = self._n_distinct
         return bare

@@ -54,6 +54,7 @@ from bowfree.data.ranks import read_ranks
 from bowfree.data.sample import (
     CompleteRows,
     Floats,
+    NonGaussianRows,
     Shrunk,
     cross_products,
     rescaled,
@@ -64,12 +65,14 @@ from bowfree.data.streaming import Sums, is_stream, read_stream
 from bowfree.errors import DataError
 from bowfree.graph.identification import check_identified
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
-from bowfree.parameters import Correlation, Means, Missing, public
+from bowfree.parameters import Correlation, Errors, Means, Missing, public
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, is_number
 
 # A row whose weight is smaller than this fraction of the largest one is lost in rounding.
 _SMALLEST_WEIGHT = 1e-12
+# A continuous variable has more distinct values than this share of the rows.
+MOST_TIES = 0.25
 
 
 @public
@@ -88,6 +91,7 @@ def moments(
     means: Means = "free",
     nominal: Sequence[str] = (),
     clusters: Any = None,
+    errors: Errors = "gaussian",
 ) -> Moments:
     """Compute the moments of data that a Gaussian likelihood depends on.
 
@@ -128,7 +132,7 @@ def moments(
     """
     options = DataOptions(
         cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
-        clusters,
+        clusters, errors,
     )  # fmt: skip
     return options.read(data, None if graph is None else graph_of(graph), bows=True)
 
@@ -148,6 +152,7 @@ class DataOptions:
     means: Means = "free"
     nominal: Sequence[str] = ()
     clusters: Any = None
+    errors: Errors = "gaussian"
 
     def __post_init__(self) -> None:
         ddof, shrinkage, ordinal = self.ddof, self.shrinkage, self.ordinal
@@ -162,6 +167,7 @@ class DataOptions:
             check_choice("missing", self.missing, get_args(Missing), DataError)
         check_choice("correlation", self.correlation, get_args(Correlation), DataError)
         check_choice("means", self.means, get_args(Means), DataError)
+        check_choice("errors", self.errors, get_args(Errors), DataError)
         for name, given in {"ordinal": ordinal, "nominal": self.nominal}.items():
             if not isinstance(given, list | tuple) or not all(isinstance(v, str) for v in given):
                 raise DataError(
@@ -206,7 +212,7 @@ class DataOptions:
             raise DataError(f"{what}: pass either `data`, or `cov` with `n`")
         if graph is not None:
             check_identified(graph) if bows else graph.check_bap()
-        rows = ("missing", "correlation", "ordinal", "weights", "nominal", "clusters")
+        rows = ("missing", "correlation", "ordinal", "weights", "nominal", "clusters", "errors")
         if isinstance(data, Moments):
             reason = "cannot be combined with moments; pass it where the moments are computed"
             self.refuse(reason, "n", *rows)
@@ -217,6 +223,9 @@ class DataOptions:
         else:
             self.refuse("needs observations in rows, not a covariance matrix", *rows)
             found = Moments._unchecked(*read_covariance(self.cov, self.n, self.ddof, graph))
+        if self.errors == "nongaussian":
+            what = "cannot be combined with errors='nongaussian', which needs complete, unweighted "
+            self.refuse(f"{what}rows of numbers; omit it", *rows[:-1], "shrinkage")
         if isinstance(found, BlockMoments):
             what = "cannot be combined with nominal variables of three or more categories; omit it"
             self.refuse(what, "shrinkage")
@@ -229,6 +238,8 @@ class DataOptions:
             found = Moments._unchecked(
                 found.names, shrink(found.S, factor), found.n, found.mean, sample, found.notes
             )
+        if self.errors == "nongaussian":
+            return _with_nongaussian_errors(found)
         n, d = found._n_distinct, len(found.names)
         if graph is not None and n <= d:
             check_definite(found.names, found.S, n, graph)
@@ -259,7 +270,7 @@ class DataOptions:
         if wanted is not None and isinstance(self.weights, str) and self.weights not in wanted:
             wanted = (*wanted, self.weights)
         changed = self.changed()
-        needing = ("correlation", "ordinal", "weights", "nominal", "clusters")
+        needing = ("correlation", "ordinal", "weights", "nominal", "clusters", "errors")
         rows_for = next((k for k in needing if k in changed), None)
         return read_stream(data, wanted, listwise=self.missing == "listwise", rows_for=rows_for)
 
@@ -591,6 +602,28 @@ def _take_weights(
             "the smallest weights"
         )
     return names, X, w / w.mean()
+
+
+def _with_nongaussian_errors(found: Moments) -> Moments:
+    """Return moments whose scores use the rows beyond their covariances."""
+    found._require_definite("non-Gaussian errors need more rows than variables")
+    rows = found.sample
+    if not isinstance(rows, CompleteRows):
+        raise DataError(
+            "errors='nongaussian' needs complete rows, which this table is too large for"
+        )
+    tied = [
+        name
+        for name, column in zip(found.names, rows.deviations.T, strict=True)
+        if len(np.unique(column)) < MOST_TIES * len(column)
+    ]
+    if tied:
+        raise DataError(
+            f"column {quoted(tied)} has many equal values: errors='nongaussian' needs continuous "
+            "variables; use errors='gaussian', or drop the column"
+        )
+    sample = NonGaussianRows(rows.deviations)
+    return Moments._unchecked(found.names, found.S, found.n, found.mean, sample, found.notes)
 
 
 def _ledoit_wolf(found: Moments) -> float:

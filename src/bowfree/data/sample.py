@@ -193,12 +193,19 @@ class CompleteRows(Sample):
     def redrawn(self, rows: Indices) -> tuple[Floats, CompleteRows]:
         X = self.deviations[rows]
         weights = rescaled(self.weights, rows)
-        drawn = CompleteRows(X - np.average(X, axis=0, weights=weights), weights)
+        drawn = type(self)(X - np.average(X, axis=0, weights=weights), weights)
         return drawn.covariance(), drawn
 
     def describe(self) -> str:
         groups = "" if self.clusters is None else f" in {self.clusters.max() + 1} clusters"
         return f"{self.n_rows} {'' if self.weights is None else 'weighted '}observations{groups}"
+
+
+class NonGaussianRows(CompleteRows):
+    """Complete rows that scores use beyond their covariances: errors may be non-Gaussian."""
+
+    def describe(self) -> str:
+        return f"{super().describe()}, non-Gaussian errors"
 
 
 @dataclass(frozen=True, eq=False)

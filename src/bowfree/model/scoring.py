@@ -19,14 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bowfree import _core
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import NonGaussianRows
 from bowfree.graph.mixed_graph import GraphLike
 from bowfree.graph.text import quote
 from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
-from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, public
+from bowfree.parameters import Correlation, Errors, Means, Method, Missing, Penalty, public
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
@@ -168,6 +170,7 @@ def score(
     weights: Any = None,
     means: Means = "free",
     nominal: Sequence[str] = (),
+    errors: Errors = "gaussian",
     penalty: Penalty | None = None,
     gamma: float | None = None,
     smallest_effect: float = 0.0,
@@ -187,7 +190,8 @@ def score(
     Returns
     -------
     float
-        The sum of :func:`district_scores`, which is ``fit(graph, ...).score``.
+        The sum of :func:`district_scores`, which is ``fit(graph, ...).score``; with
+        ``errors="nongaussian"`` the evidence of the rows beyond their covariances is added.
 
     References
     ----------
@@ -201,7 +205,10 @@ def score(
     True
     """
     options = DataOptions(
-        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
-    )
-    rule = (penalty, gamma, smallest_effect, method, max_iter)
-    return _fit_for_score(graph, data, options, *rule).score
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
+        errors=errors,
+    )  # fmt: skip
+    fit = _fit_for_score(graph, data, options, penalty, gamma, smallest_effect, method, max_iter)
+    if not isinstance(fit.moments.sample, NonGaussianRows):
+        return fit.score
+    return _core.score_graph(fit.moments._core_data(), fit.n, fit.penalty, *fit.graph._bits())

@@ -18,6 +18,7 @@ from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import BowfreeError, DataError, KnowledgeError, TimeIsUp
 from bowfree.graph.encodings import graph_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
@@ -174,6 +175,8 @@ def exact_search(
     moments = options.read(data)
     within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     largest, max_parents = _check_size(moments, within, max_parents)
+    if isinstance(moments.sample, NonGaussianRows):
+        raise BowfreeError("errors = 'nongaussian': a proof requires scores of covariances")
     if rule.method != "newton":
         raise BowfreeError(f"method = {rule.method!r}: a proof requires converged fits, 'newton'")
     within = replace(within, max_district=largest)

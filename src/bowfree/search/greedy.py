@@ -31,12 +31,14 @@ from bowfree.data.diagnostics import warn_about_columns
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import BowfreeError, DataError, WorkersLost
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import (
     Correlation,
+    Errors,
     GraphClass,
     Means,
     Method,
@@ -76,6 +78,7 @@ def greedy_search(
     means: Means = "free",
     nominal: Sequence[str] = (),
     clusters: Any = None,
+    errors: Errors = "gaussian",
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
@@ -159,7 +162,7 @@ def greedy_search(
     settings = _settings(chosen, rule, budget, holdout)
     options = DataOptions(
         cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
-        clusters,
+        clusters, errors,
     )  # fmt: skip
     if score is not None and not callable(score):
         raise BowfreeError(f"score = {short_repr(score)}: must be a function of a district")
@@ -213,6 +216,8 @@ def search_moments(
 ) -> SearchResult:
     """Search on moments, after :func:`greedy_search` has read the data."""
     check_finite_n(moments)
+    if isinstance(moments.sample, NonGaussianRows):
+        strategy = strategy.for_costly_scores()
     names = moments.names
     space, rule, notes = adapt_to_data(moments, space, rule)
     own = None if score is None else DistrictScore(names, score)

@@ -253,6 +253,13 @@ class Strategy:
         """Memory for the scores of districts."""
         return int(min(self.cache_mb, 2**40) * 2**20)
 
+    def for_costly_scores(self) -> Strategy:
+        """Return this strategy with fewer runs by default, for scores that take milliseconds."""
+        if self.name == "restart":
+            return self
+        restarts = 4 if self.restarts is None else self.restarts
+        return replace(self, restarts=restarts, rounds=1 if self.rounds is None else self.rounds)
+
     def also_from(self, graph: MixedGraph) -> Strategy:
         """Return this strategy with a run from `graph` first, in place of the empty graph."""
         if self.starts is None and self.name == "restart":

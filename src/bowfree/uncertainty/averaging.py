@@ -26,6 +26,7 @@ from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import NonGaussianRows
 from bowfree.effects.bounds import (
     ZERO,
     Formula,
@@ -36,7 +37,7 @@ from bowfree.effects.bounds import (
     split_first,
 )
 from bowfree.equivalence.targets import Targets, targets_of
-from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
+from bowfree.errors import BowfreeError, DataError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.encodings import Bits, bits_of_states, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget, Progress
@@ -229,6 +230,11 @@ def averaged_effects(
         options.refuse(f"a {type(found).__name__} has its own data; omit it")
         moments = found.moments
     check_finite_n(moments)
+    if isinstance(moments.sample, NonGaussianRows):
+        raise DataError(
+            "averages treat equivalent graphs alike, and errors='nongaussian' tells them apart: use "
+            "structure_mcmc for probabilities of edges, or search with errors='gaussian'"
+        )
     average = Average(moments, within, posterior, settings, budget)
     if isinstance(graphs, SearchResult):
         return average.scaled(graphs.graph).of_search(graphs, steps, max_steps)

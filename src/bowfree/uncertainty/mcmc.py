@@ -29,7 +29,7 @@ from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.encodings import Bits, index_pairs
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.parameters import Correlation, GraphClass, Means, Missing, Rng, public
+from bowfree.parameters import Correlation, Errors, GraphClass, Means, Missing, Rng, public
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
@@ -89,6 +89,7 @@ def structure_mcmc(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    errors: Errors = "gaussian",
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
@@ -165,7 +166,9 @@ def structure_mcmc(
     >>> bool(adjacent[0, 1] > 0.99), bool(adjacent[0, 2] < 0.1), samples.mixed
     (True, True, True)
     """
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    options = DataOptions(
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, errors=errors
+    )
     pool: list[tuple[Bits, Bits]] = []
     space = data.space if space is None and isinstance(data, SearchResult) else space
     within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)

@@ -18,7 +18,7 @@ from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import CompleteRows, cross_products
+from bowfree.data.sample import CompleteRows, NonGaussianRows, cross_products
 from bowfree.errors import DataError
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
@@ -127,6 +127,8 @@ class Rows:
         effect = 1.0
         if isinstance(data, Moments) and isinstance(data.sample, CompleteRows):
             sample = data.sample
+            if isinstance(sample, NonGaussianRows):
+                options = DataOptions(shrinkage=shrinkage, errors="nongaussian")
             if sample.clusters is not None and sample.weights is None:
                 order = np.argsort(sample.clusters, kind="stable")
                 members = np.split(order, np.cumsum(np.bincount(sample.clusters))[:-1])

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.moments import Moments
+from bowfree.data.options import DataOptions
 from bowfree.effects.bounds import ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.targets import targets_of
@@ -37,7 +38,7 @@ from bowfree.model.effect_tables import (
 )
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parallel.tasks import LazyTasks
-from bowfree.parameters import GraphClass, Method, Penalty, Rng, public
+from bowfree.parameters import Errors, GraphClass, Method, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row
@@ -194,6 +195,7 @@ def bootstrap(
     confidence: float = 0.95,
     shrinkage: float | Literal["auto"] = 0.0,
     clusters: Any = None,
+    errors: Errors = "gaussian",
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
@@ -269,6 +271,8 @@ def bootstrap(
     within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     search = RepeatedSearch.of(within, rule, strategy, restarts)
+    if errors != "gaussian":
+        data = DataOptions(errors=errors).read(data)
     rows = Rows.of(data, shrinkage, clusters)
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()

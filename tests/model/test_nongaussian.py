@@ -1,0 +1,107 @@
+"""Scores that use the rows beyond their covariances: ``errors="nongaussian"``."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+
+
+def skewed(n=1000, seed=0):
+    """Return x -> y <-> z with exponential errors and an exponential hidden cause."""
+    e = np.random.default_rng(seed).exponential(size=(4, n)) - 1
+    x = e[0]
+    return {"x": x, "y": 0.8 * x + e[1] + e[3], "z": e[2] + e[3]}
+
+
+def evidence(graph, data):
+    """Return the log evidence beyond the normal log-likelihood."""
+    both = [bf.score(graph, data, errors=errors) for errors in ("nongaussian", "gaussian")]
+    return len(data["x"]) * (both[0] - both[1])
+
+
+@pytest.mark.parametrize(
+    ("draw", "divergence"),
+    [
+        (lambda rng, n: rng.exponential(size=n), 0.5 * math.log(2 * math.pi) - 0.5),
+        (lambda rng, n: rng.random(n), 0.5 * math.log(2 * math.pi * math.e / 12)),
+        (lambda rng, n: rng.laplace(size=n), 0.5 * math.log(math.pi / math.e)),
+    ],
+    ids=["exponential", "uniform", "laplace"],
+)
+def test_evidence_of_one_variable_is_its_divergence_from_normality(draw, divergence):
+    n = 20_000
+    data = {"x": draw(np.random.default_rng(1), n)}
+    assert 0.82 < evidence(bf.parse("x"), data) / (n * divergence) < 1.02  # splines blur an edge
+
+
+def test_normal_data_give_no_evidence():
+    z = np.random.default_rng(2).standard_normal((3, 1000))
+    data = {"x": z[0], "y": 0.6 * z[0] + z[1], "z": z[2]}
+    found = [evidence(bf.parse(text), data) for text in ("x -> y, z", "x <- y, z", "x <-> y, z")]
+    assert np.ptp(found) < 2
+    assert abs(found[0] - 3 * math.log(0.5)) < 2
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_equivalent_graphs_are_told_apart(sign):
+    data = skewed() | {"z": sign * skewed()["z"]}
+    result = bf.greedy_search(data, errors="nongaussian", rng=1)
+    assert result.graph == bf.parse("x -> y <-> z")
+    assert bf.equivalent(result.graph, bf.parse("x <-> y <-> z"))
+    assert bf.score(result) == pytest.approx(result.score, abs=1e-12)
+
+
+def test_results_do_not_depend_on_threads_or_units():
+    data = skewed(400)
+    scaled = {name: 2.0**k * column for k, (name, column) in enumerate(data.items())}
+    one = bf.greedy_search(data, errors="nongaussian", rng=1, n_jobs=1)
+    two = bf.greedy_search(scaled, errors="nongaussian", rng=1, n_jobs=2)
+    assert (one.graph, one.pool[-1].graph) == (two.graph, two.pool[-1].graph)
+    assert evidence(one.graph, data) == pytest.approx(evidence(one.graph, scaled), abs=1e-8)
+
+
+def test_order_and_signs_do_not_matter():
+    data, graph = skewed(400), bf.parse("x -> y <-> z")
+    rows = np.random.default_rng(3).permutation(400)
+    changed = {name: 3 - data[name][rows] for name in ("z", "x", "y")}
+    mirrored = {name: -column for name, column in data.items()}
+    assert evidence(graph, changed) == pytest.approx(evidence(graph, mirrored), abs=1e-6)
+    assert evidence(graph, mirrored) == pytest.approx(evidence(graph, data), abs=0.1)
+
+
+def test_chains_and_bootstrap_use_the_rows():
+    data = skewed(500)
+    samples = bf.structure_mcmc(data, errors="nongaussian", steps=2000, chains=2, rng=1)
+    i, j, k = (samples.moments.names.index(name) for name in "xyz")
+    assert samples.directed[j, i] > 0.9
+    assert samples.bidirected[j, k] > 0.9
+    found = bf.bootstrap(
+        data, errors="nongaussian", n_resamples=4, confidence=0.5, restarts=1, rng=1
+    )
+    assert found.directed[j, i] > found.directed[i, j]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cov": np.eye(2), "n": 100}, "needs observations in rows"),
+        ({"data": skewed(100), "weights": np.ones(100)}, "complete, unweighted"),
+        ({"data": skewed(100), "missing": "fiml"}, "complete, unweighted"),
+        ({"data": skewed(100), "clusters": np.arange(100) // 5}, "complete, unweighted"),
+        ({"data": {"x": np.arange(50) % 5, "y": np.arange(50.0)}}, "column 'x' has many equal"),
+        ({"data": [bf.Condition(skewed(50)), bf.Condition(skewed(50, 1))]}, "several conditions"),
+    ],
+)
+def test_data_without_continuous_rows_are_refused(given, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.greedy_search(**given, errors="nongaussian")
+
+
+def test_functions_that_need_covariances_only_refuse():
+    found = bf.moments(skewed(100), errors="nongaussian")
+    with pytest.raises(bf.BowfreeError, match="equivalent graphs alike"):
+        bf.averaged_effects([bf.parse("x -> y <-> z")], found)
+    with pytest.raises(bf.BowfreeError, match="requires scores of covariances"):
+        bf.exact_search(found)
