@@ -232,8 +232,8 @@ def averaged_effects(
     check_finite_n(moments)
     if isinstance(moments.sample, NonGaussianRows):
         raise DataError(
-            "averages treat equivalent graphs alike, and errors='nongaussian' tells them apart: use "
-            "structure_mcmc for probabilities of edges, or search with errors='gaussian'"
+            "averages treat equivalent graphs alike, and errors='nongaussian' tells them apart: search "
+            "with errors='gaussian' for averages"
         )
     average = Average(moments, within, posterior, settings, budget)
     if isinstance(graphs, SearchResult):

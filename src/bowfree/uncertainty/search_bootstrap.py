@@ -271,8 +271,8 @@ def bootstrap(
     within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     search = RepeatedSearch.of(within, rule, strategy, restarts)
-    if errors != "gaussian":
-        data = DataOptions(errors=errors).read(data)
+    if (options := DataOptions(errors=errors)).errors != "gaussian":
+        data = options.read(data)
     rows = Rows.of(data, shrinkage, clusters)
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
