@@ -74,6 +74,7 @@ def test_the_estimate_is_the_total_effect_of_the_fit_and_units_do_not_matter():
     assert scaled.robustness_value == pytest.approx(found.robustness_value, rel=1e-12)
     assert [row.variable for row in found] == ["w", "v"]
     assert found.to_dict()["benchmarks"][0]["variable"] == "w"
+    assert not any(key.startswith("_") for key in found.to_dict())
 
 
 def test_a_benchmark_bounds_a_twin_of_the_variable():
