@@ -248,13 +248,15 @@ def test_several_files_are_one_table(tmp_path, kind, kept, monkeypatch):
     assert "1000 observations of" in learned.stdout
 
 
-def test_missing_values_in_several_files(tmp_path):
+@pytest.mark.parametrize(("kept", "said"), [(2, "dropped 1 rows"), (2**24, "dropped 1 of 5 rows")])
+def test_missing_values_in_several_files(tmp_path, monkeypatch, kept, said):
+    monkeypatch.setattr(streams, "KEPT", kept)
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,5\n")
     (tmp_path / "b.csv").write_text("x,y\n4,7\n5,\n6,6\n")
-    said = run("fit", tmp_path, "--graph", "x -> y", code=1).stderr
-    assert "b.csv: missing values in y (1, first in line 3)" in said
+    refused = run("fit", tmp_path, "--graph", "x -> y", code=1).stderr
+    assert "b.csv: missing values in y (1, first in line 3)" in refused
     done = run("fit", tmp_path, "--graph", "x -> y", "--missing", "listwise", "--json")
-    assert "dropped 1 of 5 rows" in done.stderr
+    assert said in done.stderr
     assert json.loads(done.stdout)["n"] == 4
 
 

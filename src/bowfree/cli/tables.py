@@ -180,10 +180,10 @@ class Source:
         """Return the moments of a table that is too large for memory."""
         if self.conditions is not None:
             raise click.UsageError("--conditions needs all rows, and these files exceed the memory")
+        if sums.n_dropped:
+            say(f"dropped {sums.n_dropped} rows: missing values")
         found = DataOptions(**self.options).read(sums)
-        if not self.standardize:
-            return found
-        sd = np.sqrt(np.diag(found.S))
+        sd = np.sqrt(np.diag(found.S)) if self.standardize else np.ones(len(found.S))
         mean = None if found.mean is None else found.mean / sd
         return Moments(found.names, found.S / np.outer(sd, sd), found.n, mean)
 
