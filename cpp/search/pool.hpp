@@ -50,7 +50,9 @@ class Pool {
     /// Whether a graph of this score would be kept, before it is copied. False for NaN.
     bool wants(double score) const { return keep_ > 0 && score >= bar_; }
     void offer(const Key& key, double score, const Graph& graph) {
-        if (wants(score)) offer(key, score, PackedGraph(graph));
+        // A graph that is there already is not packed again.
+        if (wants(score))
+            offer(key, score, graphs_.contains(key) ? PackedGraph() : PackedGraph(graph));
     }
     void offer(const Key& key, double score, PackedGraph graph);
     void merge(const Pool& other);

@@ -137,15 +137,20 @@ void StructureChains::exchange(Chain& chain, MoveTable& table, Workspace& worksp
     Graph next = table.graph();
     set_edge(next, removed.first, removed.second, Edge::none);
     set_edge(next, added.first, added.second, edge);
-    if (!rules_.permits(next)) return;
-    const double its_score = scorer_.score(next, workspace);
-    const double weight = posterior_(its_score, edges);
-    if (chain.record.pool.wants(weight)) chain.record.pool.offer(graph_key(next), weight, next);
-    if (chance < std::exp(weight - posterior_(score, edges))) {
-        table.set_graph(next);
-        score = table.score();
+    if (rules_.permits(next) && accepts(chain, table, workspace, score, next, chance))
         ++chain.state.accepted;
-    }
+}
+
+bool StructureChains::accepts(Chain& chain, MoveTable& table, Workspace& workspace, double& score,
+                              const Graph& next, double chance, double share_before,
+                              double share_after) const {
+    const double weight = posterior_(scorer_.score(next, workspace), count_edges(next));
+    const double gain = weight - posterior_(score, table.n_edges());
+    if (chain.record.pool.wants(weight)) chain.record.pool.offer(graph_key(next), weight, next);
+    if (!(chance < std::exp(gain) * share_before / share_after)) return false;
+    table.set_graph(next);
+    score = table.score();
+    return true;
 }
 
 void StructureChains::jump(Chain& chain, MoveTable& table, double& score) const {
@@ -188,14 +193,7 @@ void StructureChains::splice(Chain& chain, MoveTable& table, Workspace& workspac
     const auto share_before = static_cast<double>(memory_.count(pairs, before));
     if (share_before == 0.0) return;
     const auto share_after = static_cast<double>(memory_.count(pairs, after));
-    const double its_score = scorer_.score(next, workspace);
-    const double weight = posterior_(its_score, count_edges(next));
-    const double gain = weight - posterior_(score, table.n_edges());
-    if (chain.record.pool.wants(weight)) chain.record.pool.offer(graph_key(next), weight, next);
-    if (chance < std::exp(gain) * share_before / share_after) {
-        table.set_graph(next);
-        score = table.score();
-    }
+    accepts(chain, table, workspace, score, next, chance, share_before, share_after);
 }
 
 /// Offers the samples of a chain to a pool.
@@ -242,16 +240,17 @@ void StructureChains::begin_segment(const Stop& stop) {
 void StructureChains::set_list(std::vector<Scored> list) {
     // Equivalent graphs have the same score up to rounding errors, which must not decide where a
     // jump leads: sort by key, not by weight.
-    std::ranges::sort(list, [](const Scored& a, const Scored& b) {
-        return graph_key(a.graph) < graph_key(b.graph);
-    });
-    list_ = std::move(list);
+    std::vector<std::pair<Key, Scored*>> by_key;
+    for (Scored& scored : list) by_key.emplace_back(graph_key(scored.graph), &scored);
+    std::ranges::sort(by_key, {}, [](const auto& entry) { return entry.first; });
+    list_.clear();
     cumulated_.clear();
     in_list_.clear();
     std::vector<double> weights;
-    for (const Scored& scored : list_) {
-        weights.push_back(posterior_(scored.score, count_edges(scored.graph)));
-        in_list_.insert(graph_key(scored.graph));
+    for (const auto& [key, scored] : by_key) {
+        weights.push_back(posterior_(scored->score, count_edges(scored->graph)));
+        in_list_.insert(key);
+        list_.push_back(std::move(*scored));
     }
     const double largest = weights.empty() ? 0.0 : std::ranges::max(weights);
     double total = 0.0;

@@ -122,6 +122,11 @@ class StructureChains {
     void exchange(Chain& chain, MoveTable& table, Workspace& workspace, double& score) const;
     void jump(Chain& chain, MoveTable& table, double& score) const;
     void splice(Chain& chain, MoveTable& table, Workspace& workspace, double& score) const;
+    /// Offers a graph to the pool and goes there if `chance`, uniform on [0, 1), is below the ratio of
+    /// the weights times that of the shares.
+    bool accepts(Chain& chain, MoveTable& table, Workspace& workspace, double& score,
+                 const Graph& next, double chance, double share_before = 1.0,
+                 double share_after = 1.0) const;
     void offer_samples(const ChainRecord& record, Pool& pool, const Stop& stop) const;
 
     Scorer& scorer_;
