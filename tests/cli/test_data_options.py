@@ -37,7 +37,7 @@ def test_errors_lead_to_the_right_options(tmp_path):
     path, given = german_file(tmp_path), []
     for option, problem in [
         (("--encoding", "cp1252"), "--encoding"),
-        (("--drop", "sorte,nr"), "drop it (--drop sorte)"),
+        (("--drop", "sorte,nr"), "--drop sorte,nr"),
         (("--na", "-999"), None),
         (
             ("--missing", "listwise"),

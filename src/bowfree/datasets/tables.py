@@ -31,6 +31,7 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
 # Strings for missing values that R, pandas, Stata and people write, in lower case.
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _POINT_NUMBER = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?", re.ASCII)
+_MOST_LISTED = 5  # columns with invalid cells in a message
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
 
 
@@ -174,6 +175,8 @@ class ReadOptions:
                 if name not in index:
                     close = similar_names(name, names)
                     hint = f" (did you mean {close[0]!r}?)" if close else ""
+                    if close and "," in close[0]:
+                        hint = f" (write {close[0]!r} in double quotes, because of the comma)"
                     raise DataError(
                         f"{what} has no column {short_repr(name)}{hint}; it has {join_names(names)}"
                     )
@@ -258,7 +261,7 @@ class InvalidCells:
         self, what: str, options: ReadOptions, place: Callable[[Sequence[int]], list[str]]
     ) -> None:
         self.what, self.options, self.place = what, options, place
-        self.problems: list[str] = []
+        self.problems: list[tuple[str, str]] = []  # with their remedies
         self.columns: list[str] = []
         self.words: set[str] = set()  # columns that may be categories
 
@@ -292,7 +295,7 @@ class InvalidCells:
                 "not a valid number",
                 "check its decimal mark and its size (below 1.8e308)",
             )
-        self.problems.append(f"column {short_repr(name)}: {listed}{more}: {kind}; {remedy}")
+        self.problems.append((f"column {short_repr(name)}: {listed}{more}: {kind}", remedy))
         self.columns.append(name)
 
     def check(self, names: Sequence[str], X: Floats, error: type[BowfreeError] = DataError) -> None:
@@ -308,11 +311,20 @@ class InvalidCells:
         lacking = [f"{names[valid[i]]} ({gaps[i]})" for i in np.flatnonzero(gaps)]
         if lacking:
             problems.append(f"missing values in {join_names(lacking)}")
-        lines = [*self.problems, *problems]
-        if len(lines) == 1:
-            raise error(f"{self.what}: {lines[0]}")
+        if len(self.problems) + len(problems) == 1:
+            raise error(f"{self.what}: {'; '.join(self.problems[0])}")
+        # A remedy that is the same for several columns follows once, in a line that can be copied.
+        lines = [
+            problem if name in self.words else f"{problem}; {remedy}"
+            for name, (problem, remedy) in zip(self.columns, self.problems, strict=True)
+        ][:_MOST_LISTED]
+        if len(self.problems) > _MOST_LISTED:
+            lines.append(f"... and {len(self.problems) - _MOST_LISTED} more columns")
+        lines += problems
         words = [name for name in self.columns if name in self.words]
-        if len(words) > 1:
+        if words:
+            ordinal = self.options.option("ordinal")
+            lines.append(f"for ordered categories: list them in their order ({ordinal})")
             lines.append(f"for unordered categories: nominal={words!r}")
         columns = list(dict.fromkeys([*self.columns, *drop, *odd]))
         every = f"to drop all columns that cannot be used: drop={columns!r}"
