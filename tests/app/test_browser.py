@@ -602,8 +602,14 @@ def test_save_load_and_an_invalid_file(tab, tmp_path):
     with serving(session_of(bf.parse("sun -> leaves"))) as server:
         tab.visit(server)
         tab.press_button("Files")
-        good, bad = tmp_path / "good.json", tmp_path / "bad.json"
-        good.write_text(server.session.answer({"do": "save"})["file"], encoding="utf-8")
+        bad = tmp_path / "bad.json"
+        tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        tab.press_button("Share")
+        end, good = time.monotonic() + 20, tmp_path / "workbench.html"
+        while not good.exists():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert "<svg" in good.read_text(encoding="utf-8")
         bad.write_text('{"kind": "bowfree workbench", "version": 1, "names": "<b>"}')
 
         def choose(file):

@@ -256,11 +256,14 @@ function filesPanel(bench) {
       "p",
       { class: "actions" },
       button("Save", () => bench.save(), { class: "main" }),
+      button("Share", () => bench.share(), {
+        title: "One file with the picture, the estimates and the session",
+      }),
       button("Load …", () => bench.field("load").click()),
       make("input", {
         type: "file",
         "data-field": "load",
-        accept: ".json,application/json",
+        accept: ".json,.html,application/json,text/html",
         hidden: true,
         "aria-label": "A session file",
         onchange: async (event) => {

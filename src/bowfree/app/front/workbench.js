@@ -410,10 +410,46 @@ class Workbench {
     return lines;
   }
 
-  savePicture(kind) {
+  pictureText() {
     const background = getComputedStyle(this.element).backgroundColor;
-    const text = pictureText(this.canvas.svg, this.caption(), background);
-    return savePicture(text, kind, "graph");
+    return pictureText(this.canvas.svg, this.caption(), background);
+  }
+
+  savePicture(kind) {
+    return savePicture(this.pictureText(), kind, "graph");
+  }
+
+  // A single file with the picture, the estimates and the session, which "Load" reads.
+  async share() {
+    const answer = await this.transport.ask({ do: "save" }).catch(() => this.saved);
+    if (!answer?.file) return;
+    // As text: the policy of the page does not allow styles in its own documents.
+    const escaped = (text) => make("i", {}, text).innerHTML;
+    const rows = (this.state.edges || []).map((e, k) => {
+      const [a, mark, b] = this.state.graph[k];
+      const cells = [
+        `${this.names[a]} ${ARROWS[mark]} ${this.names[b]}`,
+        significant(e.estimate),
+        missing(e.low) ? "" : `${significant(e.low)} to ${significant(e.high)}`,
+        fixed(e.standardized, 2),
+      ];
+      return `<tr>${cells.map((cell) => `<td>${escaped(cell)}</td>`).join("")}</tr>`;
+    });
+    const lines = [
+      '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+      `<title>${escaped(this.data)}</title>`,
+      "<style>body { font: 15px sans-serif; margin: 2rem auto; max-width: 60rem }",
+      "svg { max-width: 100%; height: auto } td, th { padding: .2rem .8rem; text-align: left }</style>",
+      `</head><body><h1>${escaped(this.data)}</h1>`,
+      this.pictureText(),
+      "<table><tr><th>Edge<th>Estimate<th>95 % interval<th>Standardized</tr>",
+      ...rows,
+      "</table><p>To continue, open the data with <code>bowfree app</code> and load this file.</p>",
+      // No name of a variable may end the element.
+      `<script type="application/json">${answer.file.replaceAll("<", "\\u003c")}</script>`,
+      "</body></html>",
+    ];
+    download(lines.join("\n"), "workbench.html", "text/html");
   }
 
   renderSummary() {
@@ -639,7 +675,10 @@ class Workbench {
       this.callout.show({ error: `${file.name} is too large for a session file` });
       return;
     }
-    const answer = await this.ask({ do: "load", text: await file.text() });
+    let text = await file.text();
+    const shared = text.match(/<script type="application\/json">([^<]*)<\/script>/);
+    if (shared) text = shared[1];
+    const answer = await this.ask({ do: "load", text });
     if (!answer.error) this.say(`${file.name} was loaded.`);
   }
 
