@@ -91,7 +91,7 @@ def shares(p_values):
     return f"{np.mean(p < 0.05):.3f} / {np.mean(p < 0.01):.3f}"
 
 
-def size(laws, repetitions=600):
+def size(laws, repetitions=500):
     """Print the size at levels .05 and .01."""
     print("| errors | n | x -> y | sparse | medium |\n|---|---|---|---|---|")
     for law in laws:
@@ -152,16 +152,17 @@ def classes(laws, repetitions=60):
                 f"{share[1]:.2f} | {lost / repetitions:.3f} |",
                 flush=True,
             )
-    for seed in (11, 22, 44):
+    for seed in range(60):
         graph = bf.random_bap(10, rng=seed)
         members = bf.equivalence_class(graph, limit=10_000)
+        if members.size < 2000 or not members.complete:
+            continue
         E = np.random.default_rng(seed).exponential(size=(1000, 10)) - 1
         X = E @ np.linalg.inv(np.eye(10) - bf.random_sem(graph, rng=seed).B).T
         start = time.process_time()
-        found = bf.exclude_members(members, X)
-        print(
-            f"d = 10, n = 1000, {members.size:,} members: {time.process_time() - start:.1f} s, {found.members.size:,} remain"
-        )
+        left = bf.exclude_members(members, X).members.size
+        seconds = time.process_time() - start
+        print(f"d = 10, n = 1000, {members.size:,} members: {seconds:.1f} s, {left:,} remain")
 
 
 if __name__ == "__main__":

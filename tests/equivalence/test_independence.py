@@ -244,6 +244,15 @@ def test_nothing_is_excluded_if_every_member_is_rejected():
     assert "every equivalent graph" in found.reason
 
 
+def test_nothing_is_excluded_if_every_arrow_is_rejected():
+    rng = np.random.default_rng(1)
+    x, u, v = rng.uniform(-1, 2, (3, 1000))
+    y = x**2 + u / 2
+    found = bf.exclude_members(bf.parse("x -> y <- z"), {"x": x, "y": y + v**2, "z": v})
+    assert found.n_excluded == 0
+    assert "every direct effect" in found.reason
+
+
 def test_a_result_uses_its_holdout_rows():
     data = frame(CHAIN, rows_of(CHAIN, 1000, 3))
     result = bf.greedy_search(data, holdout=0.4, rng=1)

@@ -442,7 +442,7 @@ def exclude_members(
     A member is excluded if a pair of errors without ``<->`` is dependent (see
     :func:`bowfree.independence_tests`). If the true graph is a member, it is excluded with a
     probability of at most `level`. Nothing is excluded if the errors do not differ from normal, or
-    if every member is rejected.
+    if the model does not fit: every member is rejected, or every arrow among three or more variables.
 
     Parameters
     ----------
@@ -588,18 +588,25 @@ class _Component:
                 same_scale |= found.p_scale < _SCALE * level
             else:
                 regular |= not same_scale
-        names = join_names(self.names)
+        names = self.names
         if not kept.any():
             return self.marks, (
-                f"the errors of {names} are dependent in every equivalent graph (effects are not "
+                f"the errors of {join_names(names)} are dependent in every equivalent graph (effects are not "
                 "linear, rows are dependent, or the graph is wrong)"
+            )
+        left = self.marks[kept]
+        if len(names) > 2 and (left == BIDIRECTED).all() and not kept.all():
+            return self.marks, (
+                f"every direct effect among {join_names(names)} is rejected (nonlinear effects, "
+                "unequal error variances or dependent rows are likelier than hidden common causes "
+                "of all of them)"
             )
         if not regular:
             return self.marks, (
-                f"the errors of {names} share their scale in every remaining graph (error variances "
+                f"the errors of {join_names(names)} share their scale in every remaining graph (error variances "
                 "vary together, as in a multivariate t distribution)"
             )
-        return self.marks[kept], ""
+        return left, ""
 
     def _equations(self, state: dict[tuple[int, int], int]) -> list[int]:
         parents: list[list[int]] = [[] for _ in self.names]
