@@ -209,7 +209,7 @@ def test_words_in_their_order(tmp_path):
     path, data = in_words(tmp_path)
     options = ("--graph", "sun -> leaves -> size", "--missing", "listwise", "--json")
     asked = run("fit", path, *options, "--ordinal", "size", code=1).stderr
-    assert "list its categories in their order (--ordinal)" in asked
+    assert "in their order (--ordinal)" in asked
     asked = run("fit", path, *options, "--ordinal", "size=none,some,many", code=1).stderr
     assert "none of none, some, many; list all categories in" in asked
     found = run("fit", path, *options, "--ordinal", "size=none, some, many, a lot").stdout
