@@ -11,7 +11,7 @@ from bowfree.visualization.svg import curves_script
 
 _FOLDER = Path(__file__).with_name("front")
 _PARTS = (
-    "elements", "decorations", "graph_view", "canvas", "panels_analysis",
+    "elements", "decorations", "graph_view", "canvas", "overview", "panels_analysis",
     "panel_effect", "panel_data", "panels_actions", "summary", "frame", "menus", "callout", "comparison", "jobs", "theme",
     "workbench", "transports",
 )  # fmt: skip

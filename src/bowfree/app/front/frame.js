@@ -234,5 +234,9 @@ function buildFrame(bench) {
   const host = make("figure", { class: "current" }, make("figcaption", {}, "The current graph"));
   bench.stage.append(host, zoom, bench.callout.element);
   bench.canvas = new Canvas(host, bench.variables(), "The current graph", bench.canvasActions());
+  if (bench.names.length >= MAP_FROM) {
+    bench.canvas.overview = new Overview(bench.canvas);
+    host.append(bench.canvas.overview.element);
+  }
   bench.setPanel("fit");
 }

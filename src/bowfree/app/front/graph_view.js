@@ -19,6 +19,7 @@ class GraphView {
   /** @type {number} */ scale = 0; // 0 before the first drawing
   /** @type {Point} */ origin;
   userScale = false;
+  /** @type {Overview | null} */ overview = null;
   /** @type {Map<string, any>} */ partOf = new Map(); // elements of the edges, by pair
 
   /** @param {HTMLElement} host @param {Variables} variables @param {string} name */
@@ -417,6 +418,7 @@ class GraphView {
     this.svg.style.width = `${Math.round(this.scale * frame[2])}px`;
     this.svg.style.height = `${Math.round(this.scale * frame[3])}px`;
     this.groups.bands.replaceChildren(...bandParts(this));
+    this.overview?.update();
   }
 
   toScreen(point) {
