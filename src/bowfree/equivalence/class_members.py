@@ -82,11 +82,12 @@ class Orientations:
 
     def graph_at(self, index: int) -> MixedGraph:
         """Return the graph with this number, which may exceed 64 bits."""
-        marks = self.own.copy()
+        marks = self.own.tolist()
         for factor in reversed(self.factors):
             index, option = divmod(index, len(factor.marks))
-            marks[list(factor.edges)] = factor.marks[option]
-        return self._graph(marks.tolist())
+            for e, mark in zip(factor.edges, factor.marks[option].tolist(), strict=True):
+                marks[e] = mark
+        return self._graph(marks)
 
     def _graph(self, marks: list[int]) -> MixedGraph:
         return self.graph._with(*masks_of_states(len(self.graph), marks, self.pairs))

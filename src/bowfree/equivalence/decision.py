@@ -80,7 +80,9 @@ def equivalent(
     Section 2.4 of the paper; T. van Ommen, Efficiently deciding algebraic equivalence of bow-free
     acyclic path diagrams, UAI 2024.
     """
-    return _decide(graph, other, targets, kind, rng, equivalence=True)
+    g, h = graph_of(graph), graph_of(other)
+    conditions = _conditions(targets, kind, g)
+    return decide(g, h, rng, equivalence=True, conditions=conditions)[0] == 1
 
 
 @public
@@ -115,7 +117,9 @@ def is_submodel(
     >>> bf.is_submodel(bf.parse("x, y, z -> x -> y, x <-> y"), bf.parse("x -> y -> z <- x"))
     True
     """
-    return _decide(graph, other, targets, kind, rng, equivalence=False)
+    g, h = graph_of(graph), graph_of(other)
+    conditions = _conditions(targets, kind, g)
+    return decide(g, h, rng, equivalence=False, conditions=conditions)[0] == 1
 
 
 @public
@@ -291,20 +295,11 @@ def _separable(graph: MixedGraph, a: str, b: str, *including: str) -> bool:
 # --- calls of the core ---
 
 
-def _decide(
-    graph: GraphLike,
-    other: GraphLike,
-    targets: TargetSets | None,
-    kind: Any,
-    rng: Rng,
-    *,
-    equivalence: bool,
-) -> bool:
-    g, h = graph_of(graph), graph_of(other)
-    conditions = None
-    if targets is not None or not isinstance(kind, str) or kind != "perfect":
-        conditions = read_targets(targets, kind, g.nodes)
-    return decide(g, h, rng, equivalence=equivalence, conditions=conditions)[0] == 1
+def _conditions(targets: TargetSets | None, kind: Any, graph: MixedGraph) -> Targets | None:
+    """Return the conditions; None, quickly, for a single one without targets."""
+    if targets is None and isinstance(kind, str) and kind == "perfect":
+        return None
+    return read_targets(targets, kind, graph.nodes)
 
 
 def decide(

@@ -172,7 +172,8 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
     @property
     def bidirected(self) -> Floats:
         """Frequency of the edge i <-> j, shape (d, d), symmetric."""
-        return self._frequency(BIDIRECTED) + self._frequency(BIDIRECTED).T
+        upper = self._frequency(BIDIRECTED)
+        return upper + upper.T
 
     def _frequency(self, state: int) -> Floats:
         """Return the frequency of a state of the pairs i < j at entry ``[i, j]``."""
