@@ -61,7 +61,7 @@ def read_covariance(
         raise DataError(f"cov has shape {C.shape}: a covariance matrix is square")
     if not np.isfinite(C).all():
         raise missing_values(names, C, "entry")
-    still = (np.diag(C) == 0) & np.isin(names, held)
+    still = (np.diag(C) == 0) & np.array([name in held for name in names])
     if still.any() and np.abs(C[still]).max() > 0:
         name = names[int(still.argmax())]
         raise DataError(f"cov has covariances of {name!r}, whose variance is 0")
@@ -305,10 +305,7 @@ def check_constant(names: Sequence[str], X: Floats, held: Sequence[str] | None =
 
 
 def total_effect_matrix(B: Floats) -> Floats:
-    """Return (I - B)^-1 of an acyclic graph, exactly zero where no directed path leads.
-
-    Nodes are added after their parents, so that rounding errors do not depend on units.
-    """
+    """Return (I - B)^-1, node by node: exactly zero without a path, in any units."""
     E, waiting = np.eye(len(B)), np.ones(len(B), dtype=bool)
     while waiting.any():
         added = waiting & ~(B[:, waiting] != 0).any(axis=1)

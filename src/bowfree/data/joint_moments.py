@@ -79,7 +79,7 @@ class ConditionMoments(TextDisplay, Frozen):
     @cached_property
     def is_target(self) -> Bools:
         """Which of the variables are targets."""
-        return lock_arrays(np.isin(self.names, self.targets))
+        return lock_arrays(np.array([name in self.targets for name in self.names], dtype=bool))
 
     @cached_property
     def varies(self) -> Bools:

@@ -356,8 +356,9 @@ class DataOptions:
         S, rows = moments.S, None
         if isinstance(moments.sample, CompleteRows):
             rows = moments.sample.deviations
-            still = np.isin(moments.names, held) & (rows == rows[0]).all(axis=0)
+            still = np.array([name in held for name in moments.names])
             if still.any():  # without the rounding error of the mean
+                still &= (rows == rows[0]).all(axis=0)
                 S, rows = np.where(still | still[:, None], 0.0, S), np.where(still, 0.0, rows)
         numbers = (moments.names, moments.n, S, condition.known, moments.mean, rows)
         return ConditionMoments(name, *numbers, condition.kind), moments.notes
@@ -445,7 +446,7 @@ class DataOptions:
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the next lines
             complete, mean = CompleteRows.of(X, weights)
             S = complete.covariance()
-        variances, free = S.diagonal(), ~np.isin(names, held or ())
+        variances, free = S.diagonal(), np.array([name not in (held or ()) for name in names])
         if not (
             variances[free].min(initial=np.inf) >= SMALLEST**2 and variances.max() <= LARGEST**2
         ):  # or NaN

@@ -35,7 +35,7 @@ import numpy as np
 from bowfree.data.covariance import check_cases, total_effect_matrix
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
-from bowfree.data.sample import Floats, inverse_covariance
+from bowfree.data.sample import Bools, Floats, Indices, inverse_covariance
 from bowfree.errors import DataError, GraphError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup, node_index
@@ -156,16 +156,22 @@ def modification_indices(fit: Fit) -> ModificationIndices:
     # Equivalent additions have indices that differ by rounding only; NaN comes last.
     order = np.argsort(-index.round(6), kind="stable")
     sd, sd_errors = np.sqrt(np.diag(fit.Sigma)), np.sqrt(np.diag(fit.Omega))
+    effect, i, j = _places(legal)
+    std_all = change / np.where(effect, sd[i] / sd[j], sd_errors[i] * sd_errors[j])
+    numbers = np.stack([index, p_values, change, std_all], axis=1)[order].tolist()
     rows = []
-    for s in order.tolist():
-        kind, i, j = legal[s]
-        unit = sd[i] / sd[j] if kind == "B" else sd_errors[i] * sd_errors[j]
-        a, mark, b = parameter_edge(names, legal[s])
-        numbers = (index[s], p_values[s], change[s], change[s] / unit)
-        values = dict(zip(ModificationIndices._columns[3:], map(float, numbers), strict=True))
-        rows.append(Row(a=a, mark=mark, b=b, **values))
+    for s, values in zip(order.tolist(), numbers, strict=True):
+        cells = (*parameter_edge(names, legal[s]), *values)
+        rows.append(Row(**dict(zip(ModificationIndices._columns, cells, strict=True))))
     skipped = [tuple(parameter_edge(names, p) for p in edges) for edges in (bows, cycles)]
     return ModificationIndices(tuple(rows), skipped[0], skipped[1], names, fit.n)
+
+
+def _places(parameters: Sequence[Parameter]) -> tuple[Bools, Indices, Indices]:
+    """Return which parameters are effects, and their rows and columns."""
+    kinds, i, j = zip(*parameters, strict=True) if parameters else ((), (), ())
+    effect = np.array([kind == "B" for kind in kinds], dtype=bool)
+    return effect, np.array(i, dtype=np.intp), np.array(j, dtype=np.intp)
 
 
 def _absent_edges(fit: Fit) -> tuple[list[Parameter], list[Parameter], list[Parameter]]:
@@ -200,8 +206,7 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
     A = np.eye(len(fit.B)) - fit.B
     W, E = inverse_covariance(fit.Omega), total_effect_matrix(fit.B)
     WAS = W @ A @ fit.S
-    effect = np.array([kind == "B" for kind, _, _ in candidates])
-    i, j = np.array([places for _, *places in candidates], dtype=np.intp).reshape(-1, 2).T
+    effect, i, j = _places(candidates)
     gradient = np.where(effect, WAS[i, j], (WAS @ A.T @ W - W)[i, j])
     own = np.where(effect, E[j, i], W[j, i]) ** 2
     own += W[i, i] * np.where(effect, fit.Sigma[j, j], W[j, j])
@@ -216,8 +221,8 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
     left = np.empty(len(candidates))
     for start in range(0, len(candidates), _BATCH):
         some = slice(start, start + _BATCH)
-        shared = expected_information(fit.B, fit.Omega, 1.0, fit._parameters, candidates[some])
-        shared = solve_triangular(root, scale[:, None] * shared, lower=True, overwrite_b=True)
+        shared = expected_information(fit.B, fit.Omega, 1.0, candidates[some], fit._parameters)
+        shared = solve_triangular(root, (scale * shared).T, lower=True, overwrite_b=True)
         left[some] = own[some] - np.einsum("st,st->t", shared, shared)
     left[~(left > _ROUNDING * own)] = np.nan
     return gradient, left
@@ -309,10 +314,9 @@ class CaseResiduals(TextDisplay, ToDict, _Columns, Frozen):
     p_value: Floats
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with the errors, and columns ``mahalanobis`` and ``p_value``.
+        """Return a data frame with the errors, and ``mahalanobis`` and ``p_value``.
 
-        An underscore is prepended to these two names if a variable has them; `backend` is "pandas",
-        "polars" or "pyarrow".
+        If a variable has one of these names, an underscore is prepended.
         """
         columns = dict(zip(self.names, self.values.T, strict=True))
         for name, values in (("mahalanobis", self.distance), ("p_value", self.p_value)):

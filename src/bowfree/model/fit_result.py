@@ -192,10 +192,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return None if self.constraints is None else self.constraints.matrices(self._parameters)[0]
 
     def _set_terms(self) -> tuple[Floats, Indices]:
-        """Return terms of the objective and numbers of parameters for variables set from outside.
-
-        Only a fit to several conditions has any.
-        """
+        """Return objectives and numbers of parameters of variables that conditions set."""
         return np.zeros(len(self.B)), np.zeros(len(self.B), dtype=int)
 
     @property
@@ -482,10 +479,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     # --- output ---
 
     def summary(self, *, information: Information | None = None) -> FitSummary:
-        """Return the tables of the fit, laid out as in lavaan; ``print`` shows them.
-
-        The argument `information` is that of :meth:`standard_errors`.
-        """
+        """Return the tables of the fit, with `information` as in :meth:`standard_errors`."""
         return summarize(self, information)
 
     def to_frame(self, backend: str = "pandas", *, confidence: float = 0.95) -> Any:

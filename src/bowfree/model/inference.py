@@ -167,8 +167,9 @@ def expected_information(
 
     u, v, half = places(parameters)
     x, y, weight = (u, v, half) if others is None else places(others)
-    crossed = M[np.ix_(u, y)] * M[np.ix_(v, x)] + M[np.ix_(u, x)] * M[np.ix_(v, y)]
-    information: Floats = n * crossed * half[:, None] * weight
+    X, Y = M[:, x], M[:, y] * (n * weight)
+    information: Floats = Y[u] * X[v] + X[u] * Y[v]
+    information *= half[:, None]
     return information
 
 

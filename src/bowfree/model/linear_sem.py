@@ -54,14 +54,6 @@ class LinearSEM(GraphDisplay, Frozen):
         Covariance of the errors: symmetric, positive definite, zero off the diagonal wherever
         ``i <-> j`` is not an edge.
 
-    Raises
-    ------
-    GraphError
-        The graph has a directed cycle.
-    DataError
-        A matrix has the wrong shape, NaN or infinite entries, a nonzero entry without an edge, or
-        labels in another order than the nodes; Omega is not symmetric or not positive definite.
-
     Examples
     --------
     >>> import bowfree as bf
@@ -124,13 +116,6 @@ class LinearSEM(GraphDisplay, Frozen):
             A covariance matrix that the graph implies, up to rounding. For other matrices, such as
             one computed from data, use :func:`bowfree.fit`.
 
-        Raises
-        ------
-        GraphError
-            The graph has a cycle, or a parameter that the covariances do not determine.
-        DataError
-            The matrix is not a covariance matrix, or not one of this model.
-
         References
         ----------
         Foygel, Draisma and Drton (2012), Theorem 1.
@@ -172,11 +157,7 @@ class LinearSEM(GraphDisplay, Frozen):
         return {"graph": self.graph.to_dict(), "B": self.B.tolist(), "Omega": self.Omega.tolist()}
 
     def total_effects(self) -> TotalEffects:
-        """Return E = (I - B)^-1; ``estimate[i, j]`` is the total causal effect of j on i.
-
-        Without standard errors, because these parameters are not estimated. See equation
-        (causaleffect) of section 2.2.
-        """
+        """Return E = (I - B)^-1 (eq. causaleffect), without errors: nothing is estimated here."""
         E = total_effect_matrix(self.B)
         unknown = np.full_like(E, np.nan)
         return TotalEffects(self.graph.nodes, E, unknown, unknown, unknown)
@@ -203,11 +184,6 @@ class LinearSEM(GraphDisplay, Frozen):
             Seed or generator.
         as_frame : {None, "pandas", "polars", "pyarrow"}
             Return a data frame of this library, with the nodes as columns, instead of an array.
-
-        Returns
-        -------
-        array (n, d), or data frame
-            Columns in node order.
         """
         size = check_count("n", n, 1)
         white = random_generator(rng).standard_normal((size, len(self.graph)))

@@ -253,10 +253,6 @@ def bootstrap_fit(
     ------
     WorkInterrupted
         On Ctrl-C; a :class:`KeyboardInterrupt` whose ``result`` has the samples that were done.
-    BowfreeError
-        Too few samples for the confidence level, or too few of them with a certified fit.
-    DataError
-        Data without rows, such as a covariance matrix.
 
     References
     ----------
