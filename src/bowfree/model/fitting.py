@@ -321,11 +321,10 @@ def fit_moments(
         more_starts=look,
         seconds=seconds,
     )
+    districts: Any = core.certificates
     certificate = tuple(
-        [
-            Certificate(tuple([graph.nodes[i] for i in nodes]), *own, _MORE_STARTS[more], rounded)
-            for nodes, *own, more, rounded in core.certificates
-        ]
+        Certificate(tuple([graph.nodes[i] for i in nodes]), *own, _MORE_STARTS[more], rounded)
+        for nodes, *own, more, rounded in districts
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False
