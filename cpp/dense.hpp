@@ -7,11 +7,14 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "stop.hpp"
 
 namespace bowfree {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Four sums at a time, so that an addition need not wait for the one before it; always the same
 /// four, so that every compiler gives the same bits.
@@ -140,6 +143,23 @@ inline void solve_lower_transposed(const double* L, int n, double* X, int column
         const double inverse = 1.0 / L[static_cast<std::ptrdiff_t>(i) * n + i];
         for (int c = 0; c < columns; ++c) Xi[c] *= inverse;
     }
+}
+
+/// x := (L L^T)^-1 x, and the same for an n x columns matrix X.
+inline void solve_factored(const double* L, int n, double* x) {
+    solve_lower(L, n, x);
+    solve_lower_transposed(L, n, x);
+}
+inline void solve_factored(const double* L, int n, double* X, int columns) {
+    solve_lower(L, n, X, columns);
+    solve_lower_transposed(L, n, X, columns);
+}
+
+/// W := (L L^T)^-1
+inline void invert_factored(const double* L, int n, std::vector<double>& W) {
+    W.assign(static_cast<std::size_t>(n) * n, 0.0);
+    for (int i = 0; i < n; ++i) W[static_cast<std::size_t>(i) * (n + 1)] = 1.0;
+    solve_factored(L, n, W.data(), n);
 }
 
 /// Diagonalizes a symmetric n x n matrix by cyclic Jacobi rotations: the eigenvalues end on the

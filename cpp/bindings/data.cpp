@@ -1,11 +1,6 @@
 // Data: covariance matrices of several conditions, products of columns, and ranks.
 #include "bindings/data.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 
 #include "bindings/bindings.hpp"
@@ -104,8 +99,7 @@ std::optional<nb::ndarray<nb::numpy, double>> solve_definite(const Matrix& A, co
     const bool definite = interruptibly([&](const Stop& stop) {
         const int size = static_cast<int>(n);
         if (cholesky(L.data(), size, &stop) < size) return false;
-        solve_lower(L.data(), size, x.data());
-        solve_lower_transposed(L.data(), size, x.data());
+        solve_factored(L.data(), size, x.data());
         return true;
     });
     if (!definite) return std::nullopt;

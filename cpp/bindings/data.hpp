@@ -2,9 +2,7 @@
 // the kind and the targets of interventions.
 #pragma once
 
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/variant.h>
-#include <nanobind/stl/vector.h>
 
 #include <stdexcept>
 #include <utility>

@@ -1,8 +1,4 @@
 // Effects over the members of a class; `bowfree.effects.bounds` drives them.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <numeric>
 

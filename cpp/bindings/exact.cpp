@@ -1,9 +1,6 @@
 // Exact search; `bowfree.search.exact` calls it.
 #include "search/exact.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-
 #include <stdexcept>
 
 #include "bindings/arrays.hpp"

@@ -1,11 +1,6 @@
 // Threads of runs on one data set (section 3); `bowfree.search.greedy` drives them.
 #include "search/search.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <limits>
 #include <memory>

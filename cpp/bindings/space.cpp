@@ -1,6 +1,4 @@
 // Rules and the random graphs of section 3.2.
-#include <nanobind/stl/pair.h>
-
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/calls.hpp"

@@ -1,10 +1,6 @@
 // Markov chains over graphs and averages over classes, for `bowfree.uncertainty.mcmc` and
 // `bowfree.uncertainty.averaging`.
 #include <nanobind/stl/array.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <numeric>

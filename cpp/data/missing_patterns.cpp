@@ -1,7 +1,6 @@
 #include "data/missing_patterns.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "dense.hpp"
 
@@ -36,11 +35,10 @@ PatternTerms pattern_terms(const double* Sigma, std::size_t d, std::size_t n_pat
             }
         }
         if (cholesky(L.data(), size, &stop) < size) {
-            terms.log_det[p] = std::numeric_limits<double>::infinity();
+            terms.log_det[p] = infinity;
             continue;
         }
-        solve_lower(L.data(), size, W.data(), size);
-        solve_lower_transposed(L.data(), size, W.data(), size);
+        solve_factored(L.data(), size, W.data(), size);
         double log_det = 0.0, trace = 0.0;
         for (std::size_t i = 0; i < k; ++i) {
             log_det += 2.0 * std::log(L[i * k + i]);

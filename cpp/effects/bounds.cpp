@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "dense.hpp"
 #include "graph/district.hpp"
@@ -13,7 +12,6 @@ namespace bowfree {
 
 EffectTally::EffectTally(int d) {
     const std::size_t size = static_cast<std::size_t>(d) * d;
-    constexpr double infinity = std::numeric_limits<double>::infinity();
     for (auto* matrix : {&lower, &min_abs}) matrix->assign(size, infinity);
     upper.assign(size, -infinity);
     for (auto* matrix : {&max_abs, &sum, &sum_abs, &positive, &negative}) matrix->assign(size, 0.0);

@@ -1,6 +1,5 @@
 #include "equivalence/decision.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <utility>
 

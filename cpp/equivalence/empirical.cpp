@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include "equivalence/colliders.hpp"
 #include "model/scorer.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <type_traits>
-#include <utility>
 
 #include "equivalence/classes.hpp"
 #include "threads.hpp"

@@ -7,13 +7,9 @@
 
 namespace bowfree {
 
-namespace {
-
 // Keys with a smaller relative difference are tied: far above the rounding error of a sum of
 // squares, far below the differences between variables of a sample.
 constexpr double tie = 1e-9;
-
-}  // namespace
 
 void CanonicalOrder::compute(const District& given, const double* correlations) {
     const int k = given.k, m = given.m();

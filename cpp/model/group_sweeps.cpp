@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "dense.hpp"
@@ -112,13 +111,13 @@ bool GroupSweeps::start(const double* A, const double* Omega) {
 /// F, or infinity when Omega is not positive definite.
 double GroupSweeps::objective() const {
     std::vector<double> whole = Omega_;
-    if (cholesky(whole.data(), k_) < k_) return std::numeric_limits<double>::infinity();
+    if (cholesky(whole.data(), k_) < k_) return infinity;
     double F = 0.0;
     for (const ConditionGroup& group : *groups_) {
         const std::vector<int> left = members_with(group, false);
         const int r = static_cast<int>(left.size());
         std::vector<double> L = block(Omega_, k_, left, left), AS(r * m_), E(r * r);
-        if (cholesky(L.data(), r) < r) return std::numeric_limits<double>::infinity();
+        if (cholesky(L.data(), r) < r) return infinity;
         for (int a = 0; a < r; ++a) {
             if (stop_) stop_->check();
             for (int j = 0; j < m_; ++j)
@@ -126,8 +125,7 @@ double GroupSweeps::objective() const {
         }
         for (int a = 0; a < r; ++a)
             for (int b = 0; b < r; ++b) E[a * r + b] = dot(&AS[a * m_], &A_[left[b] * m_], m_);
-        solve_lower(L.data(), r, E.data(), r);
-        solve_lower_transposed(L.data(), r, E.data(), r);
+        solve_factored(L.data(), r, E.data(), r);
         double own = 0.0;
         for (int a = 0; a < r; ++a) own += 2.0 * std::log(L[a * r + a]) + E[a * r + a];
         F += group.weight * own;
@@ -151,8 +149,7 @@ bool GroupSweeps::complete() {
             std::vector<double> L = block(Omega_, k_, left, left);
             std::vector<double> K = block(Omega_, k_, left, set);  // becomes Omega_RR^-1 Omega_RT
             if (cholesky(L.data(), r) < r) return false;
-            solve_lower(L.data(), r, K.data(), s);
-            solve_lower_transposed(L.data(), r, K.data(), s);
+            solve_factored(L.data(), r, K.data(), s);
             for (int t = 0; t < s; ++t) {
                 // The imputed error is a linear form in the variables: row t of K^T A_R.
                 std::vector<double> form(m_);

@@ -8,12 +8,8 @@
 
 namespace bowfree {
 
-namespace {
-
 // An evaluation with so few parameters takes a millisecond or two: no need to check for a stop.
 constexpr int few_parameters = 50;
-
-}  // namespace
 
 /// The parameters of the term at a theta.
 const double* GroupedObjective::Term::values(const std::vector<double>& all) {

@@ -3,18 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 #include "dense.hpp"
 
 namespace bowfree {
-
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 void ScaledParameters::list(const District& district) {
     entries.clear();
@@ -71,10 +64,7 @@ double HalfObjective::evaluate(const double* theta) {
 ///     d2f/dA_vj dR_ab = -(W_va G_bj + W_vb G_aj)
 ///     d2f/dR_ab dR_cd = -(W_ac W_bd + W_ad W_bc) + W_ac Q_bd + W_ad Q_bc + Q_ac W_bd + Q_ad W_bc
 void HalfObjective::differentiate(const double* theta, double* gradient, double* hessian) {
-    std::ranges::fill(W_, 0.0);
-    for (int v = 0; v < k_; ++v) W_[v * k_ + v] = 1.0;
-    solve_lower(L_.data(), k_, W_.data(), k_);
-    solve_lower_transposed(L_.data(), k_, W_.data(), k_);
+    invert_factored(L_.data(), k_, W_);
     WY_ = T_;  // becomes W A X
     solve_lower_transposed(L_.data(), k_, WY_.data(), m_);
     for (int v = 0; v < k_; ++v) {

@@ -103,9 +103,7 @@ std::vector<double> information(const Scaled& at, const ParameterList& parameter
     const int k = at.k, m = at.m, q = parameters.size(), p = parameters.n_coefficients;
     std::vector<double> L = at.Omega, W(k * k), AT(m * k);
     if (cholesky(L.data(), k) < k) return {};
-    for (int v = 0; v < k; ++v) W[v * k + v] = 1.0;
-    solve_lower(L.data(), k, W.data(), k);
-    solve_lower_transposed(L.data(), k, W.data(), k);
+    invert_factored(L.data(), k, W);
     for (int v = 0; v < k; ++v)
         for (int j = 0; j < m; ++j) AT[j * k + v] = at.A[v * m + j];
     const auto G = product(W, product(at.A, at.S, k, m, m), k, k, m);
@@ -140,8 +138,7 @@ std::vector<double> score_slopes(const Scaled& at, const ParameterList& paramete
     const int k = at.k, m = at.m, q = parameters.size(), n_entries = m * (m + 1) / 2;
     std::vector<double> L = at.Omega, U = at.A;
     if (cholesky(L.data(), k) < k) return {};
-    solve_lower(L.data(), k, U.data(), m);
-    solve_lower_transposed(L.data(), k, U.data(), m);
+    solve_factored(L.data(), k, U.data(), m);
     std::vector<double> slopes(static_cast<std::size_t>(q) * n_entries);
     for (int s = 0; s < q; ++s) {
         const auto [a, b] = parameters.at[s];
@@ -172,8 +169,7 @@ std::vector<double> coefficient_slopes(const JointData& data, const District& di
                     Estimates::of(fit, groups.front()), sd);
     std::vector<double> H = information(at, parameters), slopes = score_slopes(at, parameters);
     if (H.empty() || cholesky(H.data(), q) < q) return {};
-    solve_lower(H.data(), q, slopes.data(), n_entries);
-    solve_lower_transposed(H.data(), q, slopes.data(), n_entries);
+    solve_factored(H.data(), q, slopes.data(), n_entries);
     slopes.resize(static_cast<std::size_t>(p) * n_entries);
     for (int s = 0; s < p; ++s) {
         const auto [child, parent] = parameters.at[s];

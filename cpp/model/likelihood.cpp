@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "dense.hpp"
@@ -45,14 +44,11 @@ constexpr int few_steps = 10;
 constexpr double flat = 1e-6;  // as `steep`
 constexpr int many_sweeps = 100;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// Solves the normal equations gram x = rhs in place, of size n. A regressor that is a combination
 /// of those before it, up to rounding, gets the coefficient zero. Returns whether there was none.
 bool regress(double* gram, double* rhs, int n) {
     const int left_out = cholesky_of_singular(gram, n, infinity);
-    solve_lower(gram, n, rhs);
-    solve_lower_transposed(gram, n, rhs);
+    solve_factored(gram, n, rhs);
     return left_out == 0;
 }
 

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "dense.hpp"
 
 namespace bowfree {
-
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Levenberg-Marquardt damping, relative to the Hessian's diagonal, with the usual factors.
 constexpr double first_damping = 1e-3;    // once a plain step has failed
@@ -31,8 +26,6 @@ constexpr double shortened[] = {1.0, 0.3, 0.1};          // step lengths in a cu
 // scaled to about one), then by a quarter of that, until the move is too small to leave a saddle
 // point.
 constexpr double first_excursion = 0.5, next_excursion = 0.25, last_excursion = 1e-4;
-
-}  // namespace
 
 void Newton::reset(const District& district, const double* S, const double* X, Sweeps& sweeps,
                    const Stop* stop) {

@@ -7,15 +7,11 @@
 
 namespace bowfree {
 
-namespace {
-
 // Sweeps over so few members take some microseconds: no need to check for a stop within one.
 constexpr int few_members = 16;
 
 // Tolerance for the relative difference between log|Omega| updated and recomputed.
 constexpr double drift = 1e-6;
-
-}  // namespace
 
 void Ricf::reset(const District& district, const double* S, const Stop* stop) {
     district_ = &district;
@@ -78,14 +74,9 @@ bool Ricf::start(const double* A, const double* Omega) {
 bool Ricf::invert_omega() {
     Z_ = Omega_;  // scratch: the Cholesky factor of Omega
     if (cholesky(Z_.data(), k_) < k_) return false;
-    std::ranges::fill(W_, 0.0);
+    invert_factored(Z_.data(), k_, W_);
     log_det_ = 0.0;
-    for (int v = 0; v < k_; ++v) {
-        W_[v * k_ + v] = 1.0;
-        log_det_ += 2.0 * std::log(Z_[v * k_ + v]);
-    }
-    solve_lower(Z_.data(), k_, W_.data(), k_);
-    solve_lower_transposed(Z_.data(), k_, W_.data(), k_);
+    for (int v = 0; v < k_; ++v) log_det_ += 2.0 * std::log(Z_[v * k_ + v]);
     return true;
 }
 

@@ -5,7 +5,6 @@
 #include <queue>
 #include <tuple>
 #include <unordered_set>
-#include <utility>
 
 namespace bowfree {
 

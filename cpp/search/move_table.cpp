@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cmath>
-#include <limits>
-#include <utility>
 
 namespace bowfree {
 

@@ -1,8 +1,6 @@
 #include "search/run.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include "search/orders.hpp"
 #include "space/random_graphs.hpp"

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "dense.hpp"
 
 namespace bowfree {
-
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // A new regressor with a smaller share of its variance left is a combination of the others.
 constexpr double least_share = 1e-10;
@@ -20,8 +15,6 @@ constexpr double least_share = 1e-10;
 // variance. Chosen by hand: up to here the true gain was below twice the bound at the ends of three
 // climbs.
 constexpr double most_inflation = 4.0;
-
-}  // namespace
 
 Screen::Screen(const Scorer& scorer, Workspace& workspace)
     : workspace_(workspace),
@@ -42,9 +35,7 @@ void Screen::fit_district(const Graph& graph, int node) {
     std::vector<double> L = fit.Omega, W(static_cast<std::size_t>(k) * k),
                         z(static_cast<std::size_t>(k) * m);
     (void)cholesky_of_singular(L.data(), k, infinity);
-    for (int v = 0; v < k; ++v) W[v * k + v] = 1.0;
-    solve_lower(L.data(), k, W.data(), k);
-    solve_lower_transposed(L.data(), k, W.data(), k);
+    invert_factored(L.data(), k, W);
     for (int v = 0; v < k; ++v)
         for (int w = 0; w < k; ++w) {
             axpy(-W[v * k + w], &fit.B[w * m], &z[v * m], m);
@@ -129,8 +120,7 @@ double Screen::loss(const Graph& graph, int from, int to) {
         for (int a = 0; a < np; ++a) b[a] = S(row.parents[a], to);
         for (int a = 0; a < nq; ++a)
             b[np + a] = rows_[row.spouses[a]].zS[to] - row.share[a] * row.zS[to];
-        solve_lower(row.factor.data(), n, b.data());
-        solve_lower_transposed(row.factor.data(), n, b.data());
+        solve_factored(row.factor.data(), n, b.data());
         const double variance = row.left / (row.precision * row.precision);
         for (int a = 0; a < n; ++a) {
             unit.assign(n, 0.0);

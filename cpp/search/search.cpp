@@ -1,7 +1,5 @@
 #include "search/search.hpp"
 
-#include <utility>
-
 namespace bowfree {
 
 Search::Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,

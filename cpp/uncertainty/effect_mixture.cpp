@@ -4,11 +4,8 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
-#include <utility>
 
 namespace bowfree {
-
-namespace {
 
 constexpr double same = 0.01;        // in standard errors: closer components are merged
 constexpr double fine = 1e-3;        // in standard errors: accuracy of quantiles
@@ -16,8 +13,6 @@ constexpr std::size_t many = 256;    // components before they are merged
 constexpr double improbable = 0.01;  // smallest probability with an interval of its own
 constexpr double far = 8.5;          // standard errors beyond which a normal has no mass
 constexpr int max_halvings = 60;
-
-}  // namespace
 
 void EffectMixture::add(const Component& component) {
     components_.push_back(component);

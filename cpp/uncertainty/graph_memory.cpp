@@ -6,13 +6,9 @@
 
 namespace bowfree {
 
-namespace {
-
 /// Largest number of nodes of a splice. Regions that chains hardly cross between differ at a few
 /// neighboring nodes, whatever the number of variables.
 constexpr std::size_t neighborhood = 10;
-
-}  // namespace
 
 GraphMemory::GraphMemory(int d, std::size_t most) : d_(d), n_pairs_(n_pairs(d)), most_(most) {}
 
