@@ -323,7 +323,7 @@ def fit_moments(
     )
     districts: Any = core.certificates
     certificate = tuple(
-        Certificate(tuple([graph.nodes[i] for i in nodes]), *own, _MORE_STARTS[more], rounded)
+        Certificate(tuple([graph.nodes[i] for i in nodes]), *[*own, _MORE_STARTS[more], rounded])
         for nodes, *own, more, rounded in districts
     )
     B, Omega = core.B, core.Omega
