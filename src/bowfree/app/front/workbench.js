@@ -446,7 +446,7 @@ class Workbench {
       ...rows,
       "</table><p>To continue, open the data with <code>bowfree app</code> and load this file.</p>",
       // No name of a variable may end the element.
-      `<script type="application/json">${answer.file.replaceAll("<", "\\u003c")}</script>`,
+      `<script type="application/json">${answer.file.replaceAll("<", "\\u003c")}<\/script>`,
       "</body></html>",
     ];
     download(lines.join("\n"), "workbench.html", "text/html");

@@ -1,0 +1,203 @@
+"""The panels in a browser: class, effect, data, tests, search and files."""
+
+import time
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import bowfree as bf
+from app_page import (
+    ARROWS,
+    DATA,
+    LOOSE,
+    NAMES,
+    TRUTH,
+    choose,
+    session_of,
+)
+from bowfree.app.session import Session
+
+pytest.importorskip("starlette", reason="the extra `app` is not installed")
+pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
+
+from app_serving import serving
+
+
+@pytest.mark.usefixtures("clean")
+def test_find_a_graph_and_walk_through_its_class(tab):
+    with serving(session_of()) as server:
+        tab.visit(server)
+        tab.evaluate("localStorage.clear()")
+        tab.press_button("Find a graph")
+        tab.until("document.querySelectorAll('.current .edge').length === 6")
+        best = bf.greedy_search(DATA, rng=0)  # as `bowfree learn`
+        assert server.session.fit.score == pytest.approx(best.score, rel=1e-12)
+        # All edges start at their boxes, also after the new arrangement and later messages.
+        tab.until("document.querySelector('.weight')?.textContent.includes('%')")
+        assert tab.evaluate(LOOSE) == 0
+        tab.until(tab.one(".found"))
+        text = tab.text(".found")
+        assert f"{best.confidence.at_best} of {best.confidence.runs}" in text
+        tab.open_panel("class")
+        tab.until(tab.one("[data-field=member]"))
+        members = bf.equivalence_class(server.session.drawing.graph)
+        lines = f"{tab.each('.current .edge .line')}.map(e => e.getAttribute('d'))"
+        tab.evaluate(f"{tab.one('[data-field=member]')}.focus()")
+        tab.press("End")
+        tab.until(
+            f"{tab.one('.page')}.innerText.includes('Graph {len(members)} of {len(members)}')"
+        )
+        last = members[-1]
+        expected = {f"{a} {ARROWS[mark]} {b}" for a, mark, b in last.edges}
+        mirrored = {f"{b} ↔ {a}" for a, mark, b in last.edges if mark == "<->"}
+        assert set(tab.edges()) <= expected | mirrored
+        assert len(tab.evaluate(lines)) == 6
+        assert server.session.drawing.graph != last  # only shown
+        tab.press_button("Use this graph")
+        tab.until(f"!{tab.one('.page')}.innerText.includes('Use this graph')")
+        assert server.session.drawing.graph == last
+
+
+@pytest.mark.usefixtures("clean")
+def test_exposure_and_outcome(tab):
+    graph = bf.parse("sun -> leaves -> fruit -> sweetness, sun -> fruit, pot -> roots")
+    with serving(session_of(graph)) as server:
+        tab.visit(server, width=1280, height=800)
+        tab.press_button("? ask")
+        tab.click(*tab.place("leaves"))
+        tab.click(*tab.place("sweetness"))
+        tab.until(tab.one(".edge.causal"))
+        kinds = {
+            kind: tab.evaluate(f"{tab.each(f'.edge.{kind}')}.map(e => e.ariaLabel.split(',')[0])")
+            for kind in ("causal", "biasing", "aside")
+        }
+        assert kinds == {
+            "causal": ["leaves → fruit", "fruit → sweetness"],
+            "biasing": ["sun → leaves", "sun → fruit"],
+            "aside": ["pot → roots"],
+        }
+        for role, name in {"exposure": "leaves", "outcome": "sweetness"}.items():
+            assert tab.evaluate(f"{tab.one(f'.box.{role} text')}.textContent") == name
+        page = tab.text(".page")
+        assert "Adjust for\nsun" in page
+        effect = server.session.fit.total_effects().effect(of="leaves", on="sweetness")
+        assert f"{effect.estimate:.3g}".replace("-", "−") in page
+        # A click on the strip shows an equivalent graph with this effect.
+        strip = server.session.current.analyses["effect"]["strip"]
+        assert tab.count(".strip .bar") == len({round(x, 2) for x in strip})
+        tab.click_on(f"{tab.each('.strip .bar')}.at(-1)")
+        tab.until(f"{tab.one('.page')}.innerText.includes('the effect is')")
+        tab.open_panel("fit")
+        assert tab.count(".edge.causal, .box.exposure") == 0
+        assert sorted(tab.edges()) == sorted(f"{a} → {b}" for a, b in graph.directed)
+
+
+@pytest.mark.usefixtures("clean")
+def test_data_and_the_pag(tab):
+    with serving(session_of(TRUTH)) as server:
+        tab.visit(server, width=1280, height=800)
+        server.session.wait()
+        tab.evaluate(f"{tab.one('.current .edge')}.focus()")
+        tab.press("d")
+        tab.until(tab.one(".chart .slope"))
+        assert tab.count(".chart .point") == 1000
+        choose(tab, "[data-field=data-b]", "")
+        tab.until(tab.one(".chart .bar"))
+        choose(tab, "[aria-label='Marks at the ends of edges']", "pag")
+        circles = sum(mark.count("o") for _, mark, _ in TRUTH.pag().edges)
+        tab.until(
+            f"{tab.each('.mark')}.filter(c => c.checkVisibility({{visibilityProperty: true}})).length === {circles}"
+        )
+        # Edges of the PAG cannot be edited.
+        tab.evaluate(f"{tab.one('.current .edge')}.focus()")
+        tab.press("Delete")
+        choose(tab, "[aria-label='Marks at the ends of edges']", "graph")
+        assert len(tab.edges()) == TRUTH.n_edges
+
+
+@pytest.mark.usefixtures("clean")
+def test_pictures_and_implications(tab, tmp_path):
+    with serving(session_of(TRUTH)) as server:
+        tab.visit(server)
+        tab.until(f"{tab.one('.numbers')}.innerText.includes('8')")
+        tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        tab.press_button("Files")
+        for kind in ("SVG", "PNG"):
+            tab.press_button(kind)
+        end = time.monotonic() + 20
+        files = [tmp_path / "graph.svg", tmp_path / "graph.png"]
+        while not all(file.exists() and file.stat().st_size for file in files):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        text = files[0].read_text(encoding="utf-8")
+        root = ET.fromstring(text)
+        written = " ".join(root.itertext())
+        assert f"{server.session.fit.score:.4f}".replace("-", "−") in written
+        assert "1000 observations" in written
+        assert "graphs fit all data equally well" in written
+        assert all(name in written for name in NAMES)
+        assert files[1].read_bytes().startswith(b"\x89PNG")
+        tab.press_button("Test")
+        tab.until(tab.one(".verdict"))
+        tab.press_button("List all testable implications")
+        tests = bf.constraint_tests(TRUTH, DATA)
+        tab.until(f"{tab.one('.page')}.innerText.includes('{len(tests)} equations')")
+        assert tab.count(".page tbody tr") == len(tests)
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_search_can_be_stopped_and_the_graph_edited_meanwhile(tab):
+    rng = np.random.default_rng(7)
+    mixing = rng.normal(size=(18, 18)) / 4 + np.eye(18)
+    with serving(Session(rng.normal(size=(400, 18)) @ mixing)) as server:
+        tab.visit(server)
+        tab.press_button("Search")
+        tab.press_button("Start search")
+        tab.until(tab.one("progress"))
+        server.session.answer({"do": "draw", "a": 0, "mark": "->", "b": 1})  # another page
+        tab.until_edges("x1 → x2")
+        assert tab.evaluate("Boolean(document.querySelector('progress'))")
+        tab.press_button("Stop")
+        tab.until(tab.one(".candidates"))
+        assert "ended early" in tab.text("[role=status]")
+        tab.press_button("Next ›")
+        tab.until(tab.one(".other .edge"))
+        assert tab.count(".edge.only, .edge.differs") > 0
+        tab.press_button("Use it")
+        tab.until(f"!{tab.one('.other')}")
+        best = server.session.answer({"do": "hello"})["hello"]["candidates"]["graphs"][0]["graph"]
+        tab.until(f"document.querySelectorAll('.current .edge').length === {len(best)}")
+
+
+@pytest.mark.usefixtures("clean")
+def test_save_load_and_an_invalid_file(tab, tmp_path):
+    with serving(session_of(bf.parse("sun -> leaves"))) as server:
+        tab.visit(server)
+        tab.press_button("Files")
+        bad = tmp_path / "bad.json"
+        tab.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        tab.press_button("Share")
+        end, good = time.monotonic() + 20, tmp_path / "workbench.html"
+        while not good.exists():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert "<svg" in good.read_text(encoding="utf-8")
+        bad.write_text('{"kind": "bowfree workbench", "version": 1, "names": "<b>"}')
+
+        def choose(file):
+            document = tab.call("DOM.getDocument")["root"]["nodeId"]
+            field = tab.call("DOM.querySelector", nodeId=document, selector="input[type=file]")[
+                "nodeId"
+            ]
+            tab.call("DOM.setFileInputFiles", nodeId=field, files=[str(file)])
+
+        server.session.answer({"do": "change", "a": 0, "mark": "", "b": 1})
+        tab.until_edges()
+        choose(bad)
+        tab.until_visible(".callout")
+        assert "must be a list of strings" in tab.text(".callout")
+        choose(good)
+        tab.until_edges("sun → leaves")
+        tab.press_button("Python code")
+        tab.until("document.querySelector('[data-field=text]').value.includes('import bowfree')")
