@@ -31,7 +31,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.parameters import GraphClass, Penalty, complete_docstring
+from bowfree.parameters import Errors, GraphClass, Penalty, complete_docstring
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import Strategy, StrategyName
 from bowfree.search.result import SearchResult
@@ -115,6 +115,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         max_district: int | None = None,
         knowledge: Knowledge | None = None,
         shrinkage: float = 0.0,
+        errors: Errors = "gaussian",
         time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -129,6 +130,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.max_district = max_district
         self.knowledge = knowledge
         self.shrinkage = shrinkage
+        self.errors = errors
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
