@@ -50,6 +50,12 @@ RESAMPLING = {
         bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, strategy=QUICK, rng=1).best
     ),
 }
+# These look at the distribution of complete rows, and refuse everything else.
+COMPLETE = {
+    "independence_tests": lambda data: bf.independence_tests(GRAPH, data).p_value,
+    "exclude_members": lambda data: len(bf.exclude_members(GRAPH, data).members),
+    "nongaussianity": lambda data: [row.skewness for row in bf.nongaussianity(GRAPH, data).rows],
+}
 
 gappy = DATA.mask(np.random.default_rng(1).random(DATA.shape) < 0.1)
 SOURCES = {
@@ -73,12 +79,12 @@ def test_all_functions_are_here():
         and "data" in inspect.signature(getattr(bf, name)).parameters
     }
     others = {"district_scores", "bootstrap_fit"}  # below bf.model, and tested with the model
-    assert functions - others == {*CALLS, *RESAMPLING} - others
+    assert functions - others == {*CALLS, *RESAMPLING, *COMPLETE} - others
 
 
-@pytest.mark.parametrize("name", {**CALLS, **RESAMPLING})
+@pytest.mark.parametrize("name", {**CALLS, **RESAMPLING, **COMPLETE})
 def test_moments_are_as_good_as_rows(name):
-    call = {**CALLS, **RESAMPLING}[name]
+    call = {**CALLS, **RESAMPLING, **COMPLETE}[name]
     np.testing.assert_allclose(call(SOURCES["rows"]), call(DATA), rtol=1e-9, atol=1e-12)
 
 
