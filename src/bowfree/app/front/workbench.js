@@ -445,7 +445,8 @@ class Workbench {
       "<table><tr><th>Edge<th>Estimate<th>95 % interval<th>Standardized</tr>",
       ...rows,
       "</table><p>To continue, open the data with <code>bowfree app</code> and load this file.</p>",
-      // No name of a variable may end the element.
+      // No name of a variable may end the element, nor this line the element of an inline module.
+      // biome-ignore lint/suspicious/noUselessEscapeInString: see above
       `<script type="application/json">${answer.file.replaceAll("<", "\\u003c")}<\/script>`,
       "</body></html>",
     ];
