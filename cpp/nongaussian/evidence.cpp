@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "dense.hpp"
@@ -129,7 +130,7 @@ double ErrorEvidence::copula_objective(const District& district) {
 /// The log evidence of the pair terms.
 double ErrorEvidence::pairs(const District& district) {
     const int k = district.k, n = rows_.n();
-    constexpr double three[] = {1.0, 1.7320508075688772, 1.7320508075688772, 1.0};
+    constexpr double three[] = {1.0, std::numbers::sqrt3, std::numbers::sqrt3, 1.0};
     constexpr double four[] = {1.0, 2.0, 2.449489742783178, 2.0, 1.0};
     double total = 0.0;
     for (const auto& [a, b] : district.spouse_pairs) {
@@ -153,7 +154,7 @@ double ErrorEvidence::pairs(const District& district) {
             quartic[3] += z * w3;
             quartic[4] += w * w3 - 3.0 * w2;
         }
-        const double norm3[] = {1.0, std::sqrt(2.0), std::sqrt(2.0), std::sqrt(6.0)};
+        const double norm3[] = {1.0, std::numbers::sqrt2, std::numbers::sqrt2, std::sqrt(6.0)};
         const double norm4[] = {1.0, std::sqrt(6.0), 2.0, std::sqrt(6.0), std::sqrt(24.0)};
         for (int j = 1; j < 4; ++j) cubic[j] /= n * norm3[j];
         for (int j = 1; j < 5; ++j) quartic[j] /= n * norm4[j];

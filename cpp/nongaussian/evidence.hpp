@@ -67,7 +67,7 @@ class ErrorEvidence {
     double pairs(const District& district);
     double hidden_cause(int a, int b, double rho);
     bool improve(const District& district);
-    double at(const std::vector<double>& values, const Place& place) const {
+    static double at(const std::vector<double>& values, const Place& place) {
         return values[place.point] + place.share * (values[place.point + 1] - values[place.point]);
     }
 

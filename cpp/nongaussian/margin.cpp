@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "dense.hpp"
 
@@ -95,7 +96,7 @@ double MarginFitter::evaluate(double n, double precision, const std::vector<doub
         double e = family_->log_width(m) + (theta[0] + theta[1] * x) * x;
         if (size_ > 2) {
             const double* s = family_->splines(m);
-            const double* t = &theta[2 + family_->first_spline(m)];
+            const double* t = &theta[2 + MarginFamily::first_spline(m)];
             e += s[0] * t[0] + s[1] * t[1] + s[2] * t[2] + s[3] * t[3];
         }
         density_[m] = e;
@@ -131,7 +132,7 @@ void MarginFitter::derive(double n, double precision, const std::vector<double>&
         H[size + 1] += w * x2 * x2;
         if (size == 2) continue;
         const double* s = family_->splines(m);
-        const int first = 2 + family_->first_spline(m);
+        const int first = 2 + MarginFamily::first_spline(m);
         for (int a = 0; a < 4; ++a) {
             const double ws = w * s[a];
             double* row = H + static_cast<std::ptrdiff_t>(first + a) * size;
@@ -197,7 +198,7 @@ void MarginFitter::fit(const std::vector<double>& share, double n, Margin& margi
         mean_[0] += share[m] * x;
         mean_[1] += share[m] * x * x;
         const double* s = family_->splines(m);
-        for (int a = 0; a < 4; ++a) mean_[2 + family_->first_spline(m) + a] += share[m] * s[a];
+        for (int a = 0; a < 4; ++a) mean_[2 + MarginFamily::first_spline(m) + a] += share[m] * s[a];
     }
     std::vector<double> theta(MarginFamily::n_features);
     theta[1] = -0.5;
@@ -222,7 +223,7 @@ void MarginFitter::fit(const std::vector<double>& share, double n, Margin& margi
     for (const double here : evidence) sum += std::exp(here - best);
     margin.log_evidence = best + std::log(sum);
     margin.p_normal = std::exp(evidence[0] - margin.log_evidence);
-    margin.theta = best_theta;
+    margin.theta = std::move(best_theta);
     describe(margin);
 }
 
@@ -240,7 +241,7 @@ void MarginFitter::describe(Margin& margin) {
         double slope = 0.0;
         if (!margin.normal) {
             const double* s = family_->slopes(m);
-            const double* t = &margin.theta[2 + family_->first_spline(m)];
+            const double* t = &margin.theta[2 + MarginFamily::first_spline(m)];
             slope =
                 (s[0] * t[0] + s[1] * t[1] + s[2] * t[2] + s[3] * t[3]) / std::cosh(family_->u(m));
         }

@@ -29,7 +29,7 @@ class MarginFamily {
     double x(int m) const { return x_[m]; }
     double log_width(int m) const { return log_width_[m]; }  ///< of cell m on the scale of x
     /// The first of the four splines that are not zero at point m.
-    int first_spline(int m) const { return m == n_points - 1 ? n_splines - 4 : m / per_knot; }
+    static int first_spline(int m) { return m == n_points - 1 ? n_splines - 4 : m / per_knot; }
     const double* splines(int m) const { return &splines_[4 * position(m)]; }
     const double* slopes(int m) const { return &slopes_[4 * position(m)]; }  ///< by u
     /// The prior precision of theta at scale one, and its log determinant.
