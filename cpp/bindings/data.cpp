@@ -10,7 +10,7 @@
 #include "data/cross_products.hpp"
 #include "data/missing_patterns.hpp"
 #include "dense.hpp"
-#include "nongaussian/evidence.hpp"
+#include "model/error_evidence.hpp"
 
 namespace bowfree::bindings {
 

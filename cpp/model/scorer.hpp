@@ -20,9 +20,9 @@
 
 #include "graph/graph.hpp"
 #include "graph/key.hpp"
+#include "model/error_evidence.hpp"
 #include "model/likelihood.hpp"
 #include "model/score_cache.hpp"
-#include "nongaussian/evidence.hpp"
 #include "stop.hpp"
 
 namespace bowfree {

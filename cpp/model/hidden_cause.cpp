@@ -1,4 +1,4 @@
-#include "nongaussian/hidden_cause.hpp"
+#include "model/hidden_cause.hpp"
 
 #include <algorithm>
 #include <cmath>

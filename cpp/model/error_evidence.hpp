@@ -1,6 +1,6 @@
 // The evidence of the rows beyond their covariances: non-Gaussian errors.
 //
-// The density of the errors of a district has flexible margins (margin.hpp). The errors of one
+// The density of the errors of a district has flexible margins (error_margin.hpp). The errors of one
 // member are independent of all others. In larger districts the normal scores z of the errors have
 // a Gaussian copula with the zeros of the missing bidirected edges, and each pair a <-> b a factor
 //
@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "graph/district.hpp"
+#include "model/error_margin.hpp"
+#include "model/hidden_cause.hpp"
 #include "model/likelihood.hpp"
-#include "nongaussian/hidden_cause.hpp"
-#include "nongaussian/margin.hpp"
 #include "stop.hpp"
 
 namespace bowfree {

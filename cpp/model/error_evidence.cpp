@@ -1,4 +1,4 @@
-#include "nongaussian/evidence.hpp"
+#include "model/error_evidence.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "nongaussian/margin.hpp"
+#include "model/error_margin.hpp"
 
 #include <algorithm>
 #include <cmath>
