@@ -52,11 +52,6 @@ class ErrorEvidence {
     /// of the latter.
     double gain(const District& district, const DistrictFit& fit);
 
-    /// The coefficients (k x m) of the last call, after its improvement.
-    const std::vector<double>& coefficients() const { return best_B_; }
-    /// The margins of the last call, one per member.
-    const std::vector<Margin>& margins() const { return margins_; }
-
   private:
     struct Place {
         int point;

@@ -105,3 +105,12 @@ def test_functions_that_need_covariances_only_refuse():
         bf.averaged_effects([bf.parse("x -> y <-> z")], found)
     with pytest.raises(bf.BowfreeError, match="requires scores of covariances"):
         bf.exact_search(found)
+
+
+def test_changes_of_edges_and_reliability_claim_no_more_than_is_known():
+    result = bf.greedy_search(skewed(400), errors="nongaussian", rng=1)
+    assert math.isnan(result.confidence.missed)  # simulated for scores of covariances only
+    by_covariances = bf.edge_changes(result.graph, skewed(400))
+    assert [row.score for row in bf.edge_changes(result)] == pytest.approx(
+        [row.score for row in by_covariances]
+    )

@@ -123,8 +123,8 @@ def exact_search(
 
     A greedy search comes first. The time of the proof depends on the data. With districts of at
     most 2 nodes and 3 parents it took about a second for 10 variables of a public benchmark and
-    half a minute for 12, ten times as long for dense data; DAGs of 20 variables take a second. With districts of 3 nodes, a bound rather than a proof is
-    to be expected beyond about 8 variables.
+    half a minute for 12, ten times as long for dense data; DAGs of 20 variables take a second. With
+    districts of 3 nodes, a bound rather than a proof is to be expected beyond about 8 variables.
 
     Parameters
     ----------

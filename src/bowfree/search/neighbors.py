@@ -17,6 +17,7 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import NonGaussianRows
 from bowfree.equivalence.decision import equivalent
 from bowfree.equivalence.targets import targets_of
 from bowfree.errors import GraphError
@@ -208,9 +209,12 @@ def edge_changes(
     within.check_start(bap, bap.nodes)
     fit = fit_moments(bap, moments, rule)
     warn_if_doubtful(fit.certificate)
-    moves, gains = _core.edge_changes(
-        moments._core_data(rule.method), *bap._bits(), within.rules(bap.nodes), rule.sweeps
+    # By covariances, as the fit: chi-square statistics need likelihoods, not evidence.
+    by_covariances = isinstance(moments.sample, NonGaussianRows)
+    core_data = (
+        np.ascontiguousarray(moments.S) if by_covariances else moments._core_data(rule.method)
     )
+    moves, gains = _core.edge_changes(core_data, *bap._bits(), within.rules(bap.nodes), rule.sweeps)
     n = moments.n
     finite = math.isfinite(n)
     logliks = np.where(np.isfinite(gains), gains, np.nan) * (n if finite else 1.0)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bowfree.data.moments import Moments
+from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import describe
@@ -81,7 +82,7 @@ class SearchConfidence(TextDisplay, ToDict):
         Number of runs that reached the best score from a lower one.
     missed : float
         Estimated probability that five times as many runs would find a better graph. NaN if the
-        search was ended early, and 0 if the best graph is proved.
+        search was ended early or errors are non-Gaussian, and 0 if the best graph is proved.
     proved : bool
         Whether no better graph exists, see :func:`bowfree.exact_search`.
     """
@@ -433,7 +434,7 @@ class SearchResult(LearnedGraph):
         agreeing = sum(run.strategy != "kicks" for run in at_best)
         arrivals = sum(run.path[0] < self.score - TOLERANCE for run in at_best)
         missed = float("nan")
-        if self.complete:
+        if self.complete and not isinstance(self.moments.sample, NonGaussianRows):
             n_nodes, n_edges = len(self.graph), self.graph.n_edges
             missed = missed_probability(independent, agreeing, arrivals, n_nodes, n_edges)
         return SearchConfidence(
