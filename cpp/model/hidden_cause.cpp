@@ -1,9 +1,12 @@
 #include "model/hidden_cause.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <utility>
+
+#include "dense.hpp"
 
 namespace bowfree {
 
@@ -43,8 +46,9 @@ const std::array<Shape, 9>& shapes() {
     return all;
 }
 constexpr int n_shapes = 9;
-constexpr int n_closest = 3;  // shapes of e and f that are considered
-constexpr double ratios[] = {0.6, 1.0, 1.0 / 0.6};
+constexpr int n_closest = 3;                        // shapes of e and f that are considered
+constexpr double ratios[] = {0.6, 1.0, 1.0 / 0.6};  // each with its inverse, in the opposite order
+constexpr int n_ratios = 3;
 constexpr double correlation_step = 0.025;
 constexpr int n_correlations = 37;
 constexpr double largest_share = 0.93;  // of the variance of an error that a hidden cause explains
@@ -52,61 +56,12 @@ constexpr double largest_share = 0.93;  // of the variance of an error that a hi
 // Gauss-Hermite quadrature with six nodes, for the standard normal distribution.
 constexpr double nodes[] = {-3.3242574335521193, -1.8891758777537107, -0.6167065901925942,
                             0.6167065901925942,  1.8891758777537107,  3.3242574335521193};
+constexpr int n_nodes = 18;  // of a mixture
 constexpr double node_weights[] = {0.0025557844020562, 0.0886157460419145, 0.4088284695560293,
                                    0.4088284695560293, 0.0886157460419145, 0.0025557844020562};
 
 double normal_density(double x, double variance) {
     return std::exp(-0.5 * x * x / variance) / std::sqrt(2.0 * std::numbers::pi * variance);
-}
-
-/// The error a h + s e, with the density of e tabulated at the points where the normal score is on
-/// the grid: by point and node of h, and integrated over h.
-struct Axis {
-    std::vector<double> given_h, total;
-};
-
-Axis make_axis(const Shape& h, const Shape& e, double a) {
-    const double s2 = 1.0 - a * a, s = std::sqrt(s2);
-    constexpr int N = HiddenCauses::n_points;
-    // The quantiles, by walking up the distribution function.
-    constexpr double low = -7.0, fine = 0.1;
-    const auto F = [&](double x) {
-        double sum = 0.0;
-        for (int i = 0; i < 3; ++i)
-            for (int j = 0; j < 3; ++j) {
-                const double mean = a * h.mean[i] + s * e.mean[j];
-                const double sd = std::sqrt(a * a * h.variance[i] + s2 * e.variance[j]);
-                sum += h.weight[i] * e.weight[j] * 0.5 *
-                       std::erfc(-(x - mean) / (sd * std::numbers::sqrt2));
-            }
-        return sum;
-    };
-    Axis axis;
-    double x = low, before = F(x), after = F(x + fine);
-    for (int p = 0; p < N; ++p) {
-        const double z = HiddenCauses::first + p * HiddenCauses::step;
-        const double wanted = 0.5 * std::erfc(-z / std::numbers::sqrt2);
-        while (after < wanted && x < 20.0) {
-            x += fine;
-            before = after;
-            after = F(x + fine);
-        }
-        const double share = after > before ? (wanted - before) / (after - before) : 0.0;
-        const double quantile = x + fine * std::clamp(share, 0.0, 1.0);
-        double total = 0.0;
-        for (int i = 0; i < 3; ++i)
-            for (int q = 0; q < 6; ++q) {
-                const double value = h.mean[i] + nodes[q] * std::sqrt(h.variance[i]);
-                double density = 0.0;
-                for (int j = 0; j < 3; ++j)
-                    density += e.weight[j] * normal_density(quantile - a * value - s * e.mean[j],
-                                                            s2 * e.variance[j]);
-                axis.given_h.push_back(density);
-                total += h.weight[i] * node_weights[q] * density;
-            }
-        axis.total.push_back(total);
-    }
-    return axis;
 }
 
 /// The shapes of e that agree best with the cumulants of a h + e.
@@ -136,27 +91,95 @@ std::pair<double, double> loadings(double correlation, double ratio) {
 
 }  // namespace
 
-const HiddenCauses::Table& HiddenCauses::table(int h, int e, int f, int ratio,
-                                               int correlation) const {
-    const std::array<int, 5> key{h, e, f, ratio, correlation};
+/// The error a h + s e, with the density of e tabulated at the points where the normal score is on
+/// the grid: by node of h and point, and integrated over h.
+struct HiddenCauses::Axis {
+    std::vector<double> given_h, total;
+
+    Axis(const Shape& h, const Shape& e, double a);
+};
+
+HiddenCauses::Axis::Axis(const Shape& h, const Shape& e, double a)
+    : given_h(static_cast<std::size_t>(n_nodes) * n_points) {
+    const double s2 = 1.0 - a * a, s = std::sqrt(s2);
+    // The quantiles, by walking up the distribution function.
+    constexpr double low = -7.0, fine = 0.1;
+    const auto F = [&](double x) {
+        double sum = 0.0;
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+                const double mean = a * h.mean[i] + s * e.mean[j];
+                const double sd = std::sqrt(a * a * h.variance[i] + s2 * e.variance[j]);
+                sum += h.weight[i] * e.weight[j] * 0.5 *
+                       std::erfc(-(x - mean) / (sd * std::numbers::sqrt2));
+            }
+        return sum;
+    };
+    double x = low, before = F(x), after = F(x + fine);
+    for (int p = 0; p < n_points; ++p) {
+        const double z = first + p * step;
+        const double wanted = 0.5 * std::erfc(-z / std::numbers::sqrt2);
+        while (after < wanted && x < 20.0) {
+            x += fine;
+            before = after;
+            after = F(x + fine);
+        }
+        const double share = after > before ? (wanted - before) / (after - before) : 0.0;
+        const double quantile = x + fine * std::clamp(share, 0.0, 1.0);
+        double sum = 0.0;
+        for (int i = 0; i < 3; ++i)
+            for (int q = 0; q < 6; ++q) {
+                const double value = h.mean[i] + nodes[q] * std::sqrt(h.variance[i]);
+                double density = 0.0;
+                for (int j = 0; j < 3; ++j)
+                    density += e.weight[j] * normal_density(quantile - a * value - s * e.mean[j],
+                                                            s2 * e.variance[j]);
+                given_h[(6 * i + q) * n_points + p] = density;
+                sum += h.weight[i] * node_weights[q] * density;
+            }
+        total.push_back(sum);
+    }
+}
+
+constexpr int n_axes = (n_correlations + 1) * n_ratios * n_shapes * n_shapes;
+
+HiddenCauses::HiddenCauses() : axes_(n_axes), tables_(n_axes * n_shapes) {}
+HiddenCauses::~HiddenCauses() = default;
+
+const HiddenCauses::Axis& HiddenCauses::axis(int h, int e, int ratio, int correlation) const {
+    const int index = ((correlation * n_ratios + ratio) * n_shapes + h) * n_shapes + e;
     {
         const std::scoped_lock lock(mutex_);
-        if (const auto found = tables_.find(key); found != tables_.end()) return *found->second;
+        if (axes_[index]) return *axes_[index];
     }
-    const auto [a, c] = loadings(correlation_step * correlation, ratios[ratio]);
-    const Shape& hidden = shapes()[h];
-    const Axis x = make_axis(hidden, shapes()[e], a), y = make_axis(hidden, shapes()[f], c);
-    auto made = std::make_unique<Table>();
-    for (int p = 0; p < n_points; ++p)
-        for (int q = 0; q < n_points; ++q) {
-            double joint = 1e-12 * x.total[p] * y.total[q];
-            for (int k = 0; k < 18; ++k)
-                joint += hidden.weight[k / 6] * node_weights[k % 6] * x.given_h[18 * p + k] *
-                         y.given_h[18 * q + k];
-            made->push_back(std::log(joint / (x.total[p] * y.total[q])));
-        }
+    const double a = loadings(correlation_step * correlation, ratios[ratio]).first;
+    auto made = std::make_unique<const Axis>(shapes()[h], shapes()[e], a);
     const std::scoped_lock lock(mutex_);
-    return *tables_.try_emplace(key, std::move(made)).first->second;
+    if (!axes_[index]) axes_[index] = std::move(made);
+    return *axes_[index];
+}
+
+const HiddenCauses::Table& HiddenCauses::table(int h, int e, int f, int ratio,
+                                               int correlation) const {
+    const int index =
+        (((correlation * n_ratios + ratio) * n_shapes + h) * n_shapes + e) * n_shapes + f;
+    if (const Table* found = tables_[index].load(std::memory_order_acquire)) return *found;
+    const Axis &x = axis(h, e, ratio, correlation),
+               &y = axis(h, f, n_ratios - 1 - ratio, correlation);
+    auto made = std::make_unique<Table>(n_points * n_points);
+    for (int p = 0; p < n_points; ++p) {
+        double* joint = &(*made)[p * n_points];
+        axpy(1e-12 * x.total[p], y.total.data(), joint, n_points);
+        for (int k = 0; k < n_nodes; ++k)
+            axpy(shapes()[h].weight[k / 6] * node_weights[k % 6] * x.given_h[k * n_points + p],
+                 &y.given_h[k * n_points], joint, n_points);
+        for (int q = 0; q < n_points; ++q)
+            joint[q] = std::log(joint[q] / (x.total[p] * y.total[q]));
+    }
+    const std::scoped_lock lock(mutex_);
+    if (const Table* found = tables_[index].load(std::memory_order_acquire)) return *found;
+    tables_[index].store(made.get(), std::memory_order_release);
+    return *owned_tables_.emplace_back(std::move(made));
 }
 
 double HiddenCauses::log_likelihood_ratio(const std::vector<double>& count, double r,
@@ -165,23 +188,20 @@ double HiddenCauses::log_likelihood_ratio(const std::vector<double>& count, doub
     const int nearest = std::clamp(static_cast<int>(std::lround(std::abs(r) / correlation_step)), 1,
                                    n_correlations);
     const Cumulants other{negative ? -y.third : y.third, y.fourth};
-    std::vector<std::pair<int, double>> used;  // cells, mirrored for a negative correlation
-    for (int p = 0; p < n_points; ++p)
-        for (int q = 0; q < n_points; ++q)
-            if (const double weight = count[p * n_points + q]; weight > 0.0)
-                used.emplace_back(p * n_points + (negative ? n_points - 1 - q : q), weight);
+    std::vector<double> mirrored = count;
+    if (negative)
+        for (int p = 0; p < n_points; ++p)
+            std::reverse(&mirrored[p * n_points], &mirrored[p * n_points] + n_points);
     std::vector<double> found;
     for (int h = 0; h < n_shapes; ++h) {
         const Cumulants of_h = shapes()[h].cumulants();
-        for (int ratio = 0; ratio < 3; ++ratio) {
+        for (int ratio = 0; ratio < n_ratios; ++ratio) {
             const auto [a, c] = loadings(correlation_step * nearest, ratios[ratio]);
             const std::vector<int> shapes_of_f = closest(other, of_h, c);
             for (const int e : closest(x, of_h, a))
                 for (const int f : shapes_of_f) {
                     const Table& log_copula = table(h, e, f, ratio, nearest);
-                    double sum = 0.0;
-                    for (const auto& [cell, weight] : used) sum += weight * log_copula[cell];
-                    found.push_back(sum);
+                    found.push_back(dot(mirrored.data(), log_copula.data(), n_points * n_points));
                 }
         }
     }

@@ -8,8 +8,7 @@
 // of e and f are those that agree best with the third and fourth cumulants of x and y.
 #pragma once
 
-#include <array>
-#include <map>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -24,6 +23,9 @@ struct Cumulants {
 /// Tables of log copula densities. Thread-safe.
 class HiddenCauses {
   public:
+    HiddenCauses();
+    ~HiddenCauses();
+
     static constexpr int n_points = 25;
     static constexpr double first = -3.6, step = 0.3;  ///< of the grid of normal scores
 
@@ -34,10 +36,15 @@ class HiddenCauses {
 
   private:
     using Table = std::vector<double>;
+    struct Axis;
+    /// x = a h + e at the points of the grid; the other error has the inverse of the ratio.
+    const Axis& axis(int h, int e, int ratio, int correlation) const;
     const Table& table(int h, int e, int f, int ratio, int correlation) const;
 
-    mutable std::mutex mutex_;
-    mutable std::map<std::array<int, 5>, std::unique_ptr<const Table>> tables_;
+    mutable std::mutex mutex_;  // of `axes_` and of the owners
+    mutable std::vector<std::unique_ptr<const Axis>> axes_;
+    mutable std::vector<std::unique_ptr<const Table>> owned_tables_;
+    mutable std::vector<std::atomic<const Table*>> tables_;
 };
 
 }  // namespace bowfree

@@ -4,6 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.interpolate import BSpline
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
 
 import bowfree as bf
 
@@ -114,3 +117,57 @@ def test_changes_of_edges_and_reliability_claim_no_more_than_is_known():
     assert [row.score for row in bf.edge_changes(result)] == pytest.approx(
         [row.score for row in by_covariances]
     )
+
+
+def margin_evidence(x):
+    """Return the log evidence of one error by dense matrices and SciPy, point by point."""
+    n, K, per_knot = len(x), 20, 8
+    x = (x - x.mean()) / x.std()
+    end = np.arcsinh(max(6.0, 1.25 * abs(x).max())) + 0.15
+    u = np.linspace(-end, end, (K - 3) * per_knot + 1)
+    knot = (u[1] - u[0]) * per_knot
+    splines = BSpline(-end + knot * np.arange(-3, K + 1), np.eye(K), 3)(np.minimum(u, end - 1e-9))
+    grid = np.sinh(u)
+    features = np.column_stack([grid, grid**2, splines])
+    log_width = np.log(np.cosh(u) * (u[1] - u[0]))
+    place = (np.arcsinh(x) - u[0]) / (u[1] - u[0])
+    point = place.astype(int)
+    share = np.bincount(point, 1 - place + point, len(u))
+    share += np.bincount(point + 1, place - point, len(u))
+    steps = np.diff(np.eye(K), axis=0)
+    walk = 0.05 * np.eye(K) + steps.T @ steps / knot
+
+    def laplace(q, precision):
+        F, Q = features[:, :q], np.zeros((q, q))
+        Q[2:, 2:] = precision * walk[: q - 2, : q - 2]
+
+        def minus_log_posterior(theta):
+            e = log_width + F @ theta
+            return n * logsumexp(e) - share @ F @ theta + 0.5 * theta @ Q @ theta
+
+        def gradient(theta):
+            p = softmax(log_width + F @ theta)
+            return n * p @ F - share @ F + Q @ theta
+
+        def hessian(theta):
+            p = softmax(log_width + F @ theta)
+            return n * (F.T * p @ F - np.outer(p @ F, p @ F)) + Q
+
+        start = np.zeros(q)
+        start[1] = -0.5
+        found = minimize(
+            minus_log_posterior, start, jac=gradient, hess=hessian, method="trust-exact"
+        )
+        value = -found.fun - 0.5 * np.linalg.slogdet(hessian(found.x) + 1e-8 * n * np.eye(q))[1]
+        return value + 0.5 * np.linalg.slogdet(precision * walk)[1] if q > 2 else value
+
+    normal = laplace(2, 0.0)
+    terms = [laplace(K + 2, scale**-2.0) - normal for scale in (0.5, 2.0, 8.0)]
+    return logsumexp([0.0, *terms], b=[1 / 2, 1 / 6, 1 / 6, 1 / 6])
+
+
+@pytest.mark.parametrize("draw", ["exponential", "laplace", "standard_normal"])
+def test_margins_agree_with_a_slow_twin(draw):
+    x = getattr(np.random.default_rng(5), draw)(size=300)
+    # Newton's method of the core ends when the log posterior gains less than 1e-3.
+    assert evidence(bf.parse("x"), {"x": x}) == pytest.approx(margin_evidence(x), abs=0.02)

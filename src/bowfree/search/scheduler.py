@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from bowfree import _core
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import BlockMoments
+from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import BowfreeError, CheckpointError
 from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
@@ -89,7 +90,8 @@ class Setup:
     @property
     def run_options(self) -> dict[str, Any]:
         """The options of every run for the core."""
-        return self.strategy.run_options(len(self.moments.names), self.moments.n)
+        costly = isinstance(self.moments.sample, NonGaussianRows)
+        return self.strategy.run_options(len(self.moments.names), self.moments.n, costly)
 
     @property
     def required_graph(self) -> MixedGraph:
