@@ -195,10 +195,11 @@ def _warn_if_weak(fit: Fit) -> None:
         others = [p for p in members(fit.graph._parents[y]) if p != x]
         block = np.ix_([x, *others], [x, *others])
         variance = 1 / inverse_covariance(fit.Sigma[block])[0, 0]
-        # The share of the variance of the cause that the instruments explain, other causes fixed.
-        share = fit.Omega[y, y] / (fit.n * errors[y, x] ** 2 * variance)
-        strength = fit.n * share / max(1 - share, np.finfo(float).tiny)
-        if not strength >= WEAK_INSTRUMENT:
+        # The instruments explain share = Omega / noise of the variance of the cause, other causes
+        # fixed: F = n share / (1 - share). The share exceeds 1 if constraints determine the edge.
+        noise = fit.n * errors[y, x] ** 2 * variance
+        if not WEAK_INSTRUMENT * (noise - fit.Omega[y, y]) <= fit.n * fit.Omega[y, y]:
+            strength = fit.n * fit.Omega[y, y] / (noise - fit.Omega[y, y])
             warn(
                 f"the instruments of {quote(cause)} -> {quote(effect)} are weak: an F statistic of "
                 f"about {strength:.3g}, below {WEAK_INSTRUMENT:g}; its interval and test are "
