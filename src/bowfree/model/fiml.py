@@ -41,6 +41,8 @@ from bowfree.parameters import StandardErrorKind, TestKind
 _MOST_STEPS = 200
 # Predicted gain of log-likelihood per row below which a step is rounding.
 _GAIN = 1e-15
+# The same if rounding errors of the gradient keep the predicted gain from falling further.
+_STALLED_GAIN = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,15 +178,17 @@ def maximize(
 def _climb(point: _Point) -> tuple[_Point, bool, float, Floats, int]:
     """Return the maximum, whether it is certified, its decrement and gradient, and the steps."""
     total = point.rows.patterns.total
+    previous = math.inf
     for n_iter in range(1, _MOST_STEPS + 1):
         gradient, H = point.derivatives()
         step, decrement, definite = _ascent(gradient, H)
-        if decrement <= _GAIN * total:
+        small = decrement <= _STALLED_GAIN * total
+        if decrement <= _GAIN * total or (small and decrement > previous / 2):
             return point, definite, decrement, gradient, n_iter
         ahead = _line_search(point, step, float(gradient @ step))
         if ahead is None:  # only rounding is left
-            return point, definite and decrement <= 1e-10 * total, decrement, gradient, n_iter
-        point = ahead
+            return point, definite and small, decrement, gradient, n_iter
+        point, previous = ahead, decrement
     return point, False, decrement, gradient, n_iter
 
 
