@@ -262,13 +262,17 @@ class _Findings:
 def _class_size(result: SearchResult, members: EquivalenceClass) -> str:
     kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(result.space.graph_class, "graph")
     permitted = "" if result.space.knowledge == Knowledge() else " that the knowledge permits"
+    unproved, note = "", ", which fit every data set equally well"
+    # DAGs of vectors are equivalent if they have the same skeleton and unshielded colliders.
+    if isinstance(result.moments, BlockMoments) and kind != "DAG":
+        note = unproved = (
+            " if all variables were numbers; this is not proved for nominal variables of three or "
+            "more categories"
+        )
     if members.size == 1:
-        return f"no other {kind}{permitted} is equivalent to this one"
+        return f"no other {kind}{permitted} is equivalent to this one{unproved}"
     more = "" if members.complete else " or more"
-    return (
-        f"{members.size:,}{more} equivalent {kind}s{permitted}, which fit every data set equally "
-        "well"
-    )
+    return f"{members.size:,}{more} equivalent {kind}s{permitted}{note}"
 
 
 def _observations(result: SearchResult) -> str:
