@@ -73,17 +73,6 @@ def test_invalid_options(folder, arguments, toml, message):
     assert "Traceback" not in done.stderr
 
 
-def test_learn_from_batches(folder):
-    options = ["--conditions", "batch", "--restarts", "2", "--seed", "1"]
-    learn = ["learn", "data.csv", *options]
-    done = run(*learn, "--json", "--report", "page.html")
-    found = json.loads(done.stdout)
-    assert (folder / "page.html").exists()
-    table = dict(bf.datasets.read_table("data.csv", columns=["x", "y", "z"]))
-    data = bf.conditions({**table, "batch": ["a"] * 50 + ["b"] * 30}, column="batch")
-    assert found["score"] == pytest.approx(bf.score(bf.parse(found["text"]), data), abs=1e-9)
-
-
 def test_learn_with_targets(folder):
     options = ["--conditions", "batch", "--targets", "targets.toml", "--seed", "1"]
     done = run("learn", "data.csv", *options, "--json")
@@ -142,9 +131,6 @@ def test_text_columns_and_incomplete_rows(folder, kind, command):
         data = bf.conditions(table.drop("note"), column="batch")
         expected = bf.fit(bf.parse("x -> y -> z"), data, missing="listwise")
         assert json.loads(done.stdout)["loglik"] == pytest.approx(expected.loglik, rel=1e-12)
-
-
-AT = ("--conditions", "batch", "--targets", "targets.toml")
 
 
 def conditions_of_the_table(folder):

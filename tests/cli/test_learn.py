@@ -131,11 +131,6 @@ def test_an_interrupted_bootstrap_prints_its_results(plants, monkeypatch, more):
     assert json.loads(run(*words, "--json", code=1).stdout)["n_planned"] == 40
 
 
-def test_learn_warns_after_a_time_limit(plants):
-    options = ("--strategy", "restart", "--restarts", 100000, "--time-limit", 0.2)
-    assert "ended early" in run("learn", plants, *options).stderr
-
-
 def test_equiv(tmp_path):
     members = bf.equivalence_class(bf.parse("x -> y -> z"))
     svg = tmp_path / "class.svg"

@@ -65,10 +65,3 @@ def test_a_search_warns():
         bf.greedy_search({"x": NOISE, "y": NOISE**3}, **quick)
         bf.greedy_search(bf.moments(data), **quick)  # no rows to look at
         bf.fit(bf.parse("id -> x"), data)  # the user named the column
-
-
-def test_the_report_says_so(tmp_path):
-    data = {"id": np.arange(N), "x": NOISE, "y": NOISE + RNG.standard_normal(N)}
-    fit = bf.fit(bf.parse("x -> y <- id"), data)
-    page = fit.report(tmp_path / "page.html", data=data).read_text(encoding="utf-8")
-    assert "Column id looks like row numbers" in page

@@ -148,14 +148,6 @@ def by_causal_learn(graph):
     return pag.graph
 
 
-def test_small_mags_by_the_rules_of_causal_learn():
-    pytest.importorskip("causallearn")
-    for mags in classes(4):
-        assert np.array_equal(
-            bf.formats.to_matrix(mags[0].pag(), format="causal-learn"), by_causal_learn(mags[0])
-        )
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_random_graphs_by_the_rules_of_causal_learn(seed):
     pytest.importorskip("causallearn")

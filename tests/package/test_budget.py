@@ -102,16 +102,3 @@ def test_same_rng_same_seed():
 def test_bad_budgets(options, message):
     with pytest.raises(bf.BowfreeError, match=message):
         Budget(**options).seed()
-
-
-def test_bootstrap_is_the_same_by_threads_and_by_an_executor():
-    X = bf.random_sem(bf.parse("x -> y -> z"), rng=2).sample(100, rng=3)
-    quick = bf.search.Strategy(restarts=2, rounds=0)
-    with ThreadPoolExecutor(2) as pool:
-        found = [
-            bf.bootstrap(X, n_resamples=40, strategy=quick, rng=0, **where)
-            for where in ({}, {"n_jobs": 2}, {"executor": pool})
-        ]
-    for other in found[1:]:
-        assert other.graphs == found[0].graphs
-        np.testing.assert_array_equal(other.total_effect_interval, found[0].total_effect_interval)

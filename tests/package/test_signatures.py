@@ -2,6 +2,8 @@
 
 import inspect
 import re
+import sys
+from pathlib import Path
 
 import jedi
 import pytest
@@ -43,6 +45,11 @@ def test_unknown_keyword(name):
             FUNCTIONS[name](**required, **{longest + "x": 1})
 
 
+# Without the import hook of an editable installation, whose loader Jedi does not read.
+PROJECT = jedi.Project(".", added_sys_path=[str(Path(bf.__file__).parents[1])])
+PYTHON = jedi.create_environment(sys.base_prefix, safe=False)
+
+
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_editors_complete_keywords(name):
     """Jedi, which IPython and many editors use, completes every keyword."""
@@ -52,5 +59,10 @@ def test_editors_complete_keywords(name):
         if p.kind is p.KEYWORD_ONLY
     ]
     code = f"import bowfree as bf\nbf.{name}("
-    found = {c.name for c in jedi.Script(code).complete(2, len(f"bf.{name}("))}
+    found = {
+        c.name
+        for c in jedi.Script(code, project=PROJECT, environment=PYTHON).complete(
+            2, len(f"bf.{name}(")
+        )
+    }
     assert not [option for option in options if f"{option}=" not in found]

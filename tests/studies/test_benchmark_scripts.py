@@ -64,15 +64,6 @@ def test_the_exact_covariance_gives_the_truth():
         assert bf.equivalent(row.found, row.truth)
 
 
-def test_probabilities_of_the_average_rank_the_pairs():
-    from study_protocols import compare_protocols
-
-    found = compare_protocols(["averaged", "averaged-limited", "best"], n_sims=2, d=5, n=100, rng=1)
-    truths = [[row.truth for row in study.simulations] for study in found.studies.values()]
-    assert truths[0] == truths[1] == truths[2]  # the same data
-    assert found.studies["averaged"].aucs.tolist() != found.studies["best"].aucs.tolist()
-
-
 def test_sachs_joint(tmp_path):
     from sachs_network import CONSENSUS, Agreement
     from study_sachs_joint import sachs_joint_study

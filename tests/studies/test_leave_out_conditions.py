@@ -8,8 +8,6 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import bowfree as bf
-from kinds_twin import ConditionModel
-from random_models import random_bap
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from leave_out_conditions import leave_out_conditions
@@ -81,58 +79,3 @@ def test_measured_effects_are_regressions():
     slope = y @ z / (y @ y)
     assert effect.measured == pytest.approx(slope)
     assert effect.se == pytest.approx(np.sqrt(((z - slope * y) ** 2).sum() / 98 / (y @ y)))
-
-
-# --- what a condition has to itself is not predicted ---
-
-
-def drugged(kind, graph, targets, seed=0, n=400):
-    rng = np.random.default_rng(seed)
-    model = ConditionModel(graph, kind, targets)
-    sample = model.sample(rng, model.random(rng, graph), [n] * len(targets))
-    kinds = [kind] * len(targets) if isinstance(kind, str) else kind
-    return [
-        bf.Condition(bf.Moments(graph.nodes, S, n), targets=names, kind=how)
-        for (n, S, _), names, how in zip(sample, targets, kinds, strict=True)
-    ]
-
-
-@pytest.mark.parametrize("kind", ["perfect", "mechanism", "activity", "noise"])
-@pytest.mark.parametrize("seed", range(6))
-def test_forecasts_do_not_depend_on_what_is_not_known(kind, seed):
-    # Whatever the condition's own parameters are, the density that the model predicts is the same;
-    # that of any other variable, given those before it, is not.
-    rng = np.random.default_rng(seed)
-    graph = random_bap(rng, 6, density=0.5)
-    targets = [(), ("v1", "v4"), ()]
-    model = ConditionModel(graph, kind, targets)
-    theta = model.random(rng, graph)
-    own = [number for *_, number in model.index[1] if number not in set(model.shared.values())]
-    assert own or kind == "activity"
-    other = theta.copy()
-    other[own] *= rng.uniform(1.1, 1.5, len(own))
-    data = drugged(kind, graph, targets, seed=seed)
-    found = leave_out_conditions(data, graph)
-    (left_out,) = (c for c in found.conditions if c.name == "2")
-    order = order_of(graph, left_out, targets[1] if kind == "perfect" else ())
-    for v, name in enumerate(order):
-        numbers = [graph.nodes.index(u) for u in order[: v + 1]]
-        forms = []
-        for values in (theta, other):
-            Sigma = model.laws(values)[1][1][np.ix_(numbers, numbers)]
-            slope = np.linalg.solve(Sigma[:-1, :-1], Sigma[:-1, -1])
-            forms.append(np.append(slope, Sigma[-1, -1] - slope @ Sigma[:-1, -1]))
-        same = np.allclose(forms[0], forms[1], atol=1e-10)
-        assert same == (name in left_out.predicted)
-
-
-def order_of(graph, left_out, first):
-    """Return the order of the forecast: set targets, then what is predicted as soon as it can be."""
-    order, waiting = list(first), list(left_out.predicted)
-    while len(order) < len(graph):
-        ready = [v for v in graph.nodes if v not in order and graph.parents(v) <= set(order)]
-        if waiting and waiting[0] in ready:
-            order.append(waiting.pop(0))
-        else:
-            order.append(next(v for v in ready if v not in left_out.predicted))
-    return order
