@@ -10,7 +10,6 @@ This module imports scikit-learn; ``import bowfree`` does not import this module
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -24,7 +23,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from bowfree.data.conditions import are_conditions
 from bowfree.data.covariance import check_cases
 from bowfree.data.moments import Moments
+from bowfree.data.sample import inverse_covariance
 from bowfree.equivalence.class_members import EquivalenceClass
+from bowfree.equivalence.comparison import case_logliks
 from bowfree.errors import DataError
 from bowfree.formats.matrices import to_matrix
 from bowfree.graph.mixed_graph import MixedGraph
@@ -172,7 +173,6 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         columns = {str(name): column for name, column in zip(names, values.T, strict=True)}
         result = greedy_search(columns, **options, rng=rng)
         fitted = fit_quietly(result)
-        residual = np.eye(len(fitted.B)) - fitted.B
         self.location_ = values.mean(axis=0)
         self.causal_graph_ = result.graph
         self.score_ = result.score
@@ -181,7 +181,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.B_ = fitted.B
         self.Omega_ = fitted.Omega
         self.covariance_ = fitted.Sigma
-        self.precision_ = residual.T @ np.linalg.solve(fitted.Omega, residual)
+        self.precision_ = inverse_covariance(fitted.Sigma)
         self.adjacency_matrix_ = to_matrix(result.graph, format="lingam", B=fitted.B)
         return self
 
@@ -196,13 +196,7 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         values = self._values(X, reset=False)
         check_cases(self.causal_graph_.nodes, values)
-        # det(Sigma) = det(Omega) because det(I - B) = 1.
-        factor = np.linalg.cholesky(self.Omega_)
-        errors = (values - self.location_) @ (np.eye(len(self.B_)) - self.B_).T
-        white = np.linalg.solve(factor, errors.T)
-        constant = len(factor) * math.log(2 * math.pi) / 2 + np.log(np.diag(factor)).sum()
-        density: Floats = -(white**2).sum(axis=0) / 2 - constant
-        return density
+        return case_logliks(self.fitted_model_, values - self.location_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of observations, for cross-validation; higher is better.

@@ -48,7 +48,7 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows, Patterns
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import CompleteRows, Floats, chunks, lower_triangle
+from bowfree.data.sample import CompleteRows, Floats, chunks, inverse_covariance, lower_triangle
 from bowfree.data.streaming import Sums
 from bowfree.errors import DataError, DataWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
@@ -267,7 +267,7 @@ def _check_same(moments: Moments, names: tuple[str, ...], X: Floats) -> None:
     if isinstance(sample, IncompleteRows):
         expected = sample.scale**2
         same = same and np.array_equal(np.isfinite(X), np.isfinite(sample.X))
-    if not same or not np.allclose(variances, expected, rtol=1e-6):
+    if not same or not np.allclose(variances, expected, rtol=1e-6, atol=0):
         raise DataError(
             f"these are not the data of the fit: {len(X)} rows against n = {moments.n_rows:g}, "
             f"variance of {names[0]!r} {variances[0]:.6g} against {expected[0]:.6g}; pass the data "
@@ -324,10 +324,11 @@ def _distances(rows: Floats | IncompleteRows) -> Distances:
         skewness, df = _incomplete_skewness(patterns, W, y)
     else:
         n, d = rows.shape
-        S = rows.T @ rows / n
-        if n <= d + 1 or np.linalg.cond(S) > 1e12:
+        rows = rows / np.sqrt(np.mean(rows**2, axis=0))
+        R = rows.T @ rows / n
+        if n <= d + 1 or np.linalg.cond(R) > 1e12:
             return Distances(np.empty(0), np.empty(0), Mardia())
-        whitened = np.asarray(np.linalg.solve(np.linalg.cholesky(S), rows.T).T, np.float64)
+        whitened = np.asarray(np.linalg.solve(np.linalg.cholesky(R), rows.T).T, np.float64)
         squared = (whitened**2).sum(axis=1)
         # With mean and covariance matrix of the same rows, D^2 / n has a beta distribution.
         p_values = stats.beta.sf(squared / (n - 1), d / 2, (n - d - 1) / 2)
@@ -389,7 +390,7 @@ def _incomplete_skewness(patterns: Patterns, W: Floats, y: Floats) -> tuple[floa
             * precision[np.ix_(c[s], k[s])]
             for i, j, k in permutations((a, b, c))
         )
-    return 6 * float(score @ np.linalg.solve(V, score)) / n, len(a)
+    return 6 * float(score @ inverse_covariance(V) @ score) / n, len(a)
 
 
 # --- columns that are not measurements ------------------------------------------------------------

@@ -45,6 +45,7 @@ from bowfree.data.sample import (
     Summary,
     chunks,
     cross_products,
+    inverse_covariance,
     lower_triangle,
     rescaled,
 )
@@ -466,7 +467,7 @@ def summarize_missing(names: tuple[str, ...], sample: IncompleteRows) -> Missing
     for observed, rows, mean in zip(patterns.observed, patterns.count, patterns.mean, strict=True):
         z = (mean - found.mean)[observed]
         block = found.Sigma[np.ix_(observed, observed)]
-        statistic += float(rows * (z @ np.linalg.solve(block, z)))
+        statistic += float(rows * (z @ inverse_covariance(block) @ z))
     df = int(patterns.observed.sum()) - len(names)
     missing, rows = np.isnan(sample.X).sum(axis=0).tolist(), patterns.count.tolist()
     p_value = float(chdtrc(df, statistic)) if df else math.nan

@@ -260,6 +260,7 @@ def _cases(fits: Sequence[Fit], data: Any, options: DataOptions) -> tuple[list[F
         )
     table = listed_conditions(data)[0].data if are_conditions(data) else data
     rows = [read_observations(table, fit.graph, "data")[1] for fit in fits]
+    rows = [X - X.mean(axis=0) for X in rows]
     if options.shrinkage or not np.isfinite(rows[0]).all() or len(rows[0]) != fits[0].n:
         return nothing, (
             "no Vuong test: the maximized likelihood is not that of these rows (missing values, "
@@ -318,22 +319,21 @@ def _difference_factor(small: Fit, large: Fit) -> float:
     return factor if factor > 0 else math.nan
 
 
-def case_logliks(fit: Fit, X: Floats) -> Floats:
-    """Return the log-likelihood of every row; their sum is ``fit.loglik``."""
-    errors = (X - X.mean(axis=0)) @ (np.eye(len(fit.B)) - fit.B).T
+def case_logliks(fit: Fit, deviations: Floats) -> Floats:
+    """Return the log-likelihood of every row, given its deviations from the mean."""
+    errors = deviations @ (np.eye(len(fit.B)) - fit.B).T
     distance = np.sum(errors * (errors @ inverse_covariance(fit.Omega)), axis=1)
     constant = len(fit.B) * math.log(2 * math.pi) + np.linalg.slogdet(fit.Omega)[1]
     logliks: Floats = -(constant + distance) / 2
     return logliks
 
 
-def case_scores(fit: Fit, X: Floats) -> Floats:
+def case_scores(fit: Fit, deviations: Floats) -> Floats:
     """Return the gradient of the log-likelihood of every row, shape (n, q).
 
     With errors ``e = (I - B) x`` and ``g = Omega^-1 e`` it is ``g_i x_j`` for ``B[i, j]``, and
     ``g_i g_j - Omega^-1[i, j]`` for ``Omega[i, j]``, half of it for a variance.
     """
-    deviations = X - X.mean(axis=0)
     W = inverse_covariance(fit.Omega)
     g = deviations @ (np.eye(len(fit.B)) - fit.B).T @ W
     columns = [
@@ -349,11 +349,12 @@ def _vuong_weights(small: Floats, large: Floats, one: Fit, other: Fit) -> Floats
     """Return the eigenvalues of the matrix W in Vuong's theorem 3.3."""
     n, q = len(small), small.shape[1]
     scores = np.hstack([small, large])
-    outer = scores.T @ scores / n
+    unit = np.sqrt(np.mean(scores**2, axis=0))
+    outer = (scores / unit).T @ (scores / unit) / n
     inverse = np.zeros_like(outer)
     for fit, part, sign in ((one, slice(0, q), 1.0), (other, slice(q, None), -1.0)):
         information = observed_information(fit.B, fit.Omega, fit.S, 1.0, fit._parameters)
-        inverse[part, part] = sign * np.linalg.inv(information)
+        inverse[part, part] = sign * np.linalg.inv(information / np.outer(unit[part], unit[part]))
     return np.asarray(np.linalg.eigvals(outer @ inverse).real, dtype=np.float64)
 
 

@@ -88,6 +88,8 @@ class Constraint(TextDisplay, ToDict):
     def _correlation(self, S: npt.NDArray[Any]) -> Any:
         """Evaluate it at a real or complex matrix, without conjugation (see `_gradient`)."""
         i, j = self.graph._node(self.a), self.graph._node(self.b)
+        scale = 1 / np.sqrt(np.diag(S).real)  # rounding errors must not depend on units
+        S = S * np.outer(scale, scale)
         if self.kind == "partial correlation":
             C = [self.graph._node(v) for v in self.given]
             pair = [i, j]

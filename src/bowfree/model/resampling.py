@@ -6,8 +6,8 @@ is valid for data that are not normal, unlike standard errors from the informati
 :class:`~bowfree.model.inference.Resamples`.
 
 The chi-square test has its own bootstrap (Bollen and Stine): the rows are first transformed to have
-exactly the fitted covariance matrix, ``Z = (X - mean) S^-1/2 Sigma^1/2``, so that the model holds in
-the population that is resampled.
+exactly the fitted covariance matrix, ``Z = (X - mean) S^-1/2 Sigma^1/2`` at unit variances, so that
+the model holds in the population that is resampled.
 """
 
 from __future__ import annotations
@@ -411,9 +411,10 @@ def _rows_under_model(fit: Fit) -> Moments:
     """Return the rows, transformed so that their covariance matrix is the fitted one."""
     sample = fit.moments.sample
     assert isinstance(sample, CompleteRows)
-    turned = sample.deviations
+    scale = np.sqrt(np.diag(fit.S))  # roots of the covariances themselves would depend on units
+    turned = sample.deviations / scale
     for C, power in ((fit.S, -0.5), (fit.Sigma, 0.5)):
-        eigenvalues, vectors = np.linalg.eigh(C)
+        eigenvalues, vectors = np.linalg.eigh(C / np.outer(scale, scale))
         turned = turned @ ((vectors * eigenvalues**power) @ vectors.T)
-    rows, _ = CompleteRows.of(turned)
+    rows, _ = CompleteRows.of(turned * scale)
     return Moments._unchecked(fit.graph.nodes, rows.covariance(), fit.n, None, rows)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.moments import Moments
+from bowfree.data.sample import inverse_covariance
 from bowfree.errors import BowfreeError, DataError
 from bowfree.model.context import ScoringRule
 from bowfree.model.fitting import fit_moments
@@ -270,7 +271,5 @@ def held_out_loglik(about_mean: Floats, Sigma: Floats) -> float:
     if not varies.all():
         block = np.ix_(varies, varies)
         about_mean, Sigma = about_mean[block], Sigma[block]
-    L = np.linalg.cholesky(Sigma)
-    logdet = 2.0 * np.log(np.diag(L)).sum()
-    trace = np.trace(np.linalg.solve(Sigma, about_mean))
-    return float(-0.5 * (len(Sigma) * math.log(2 * math.pi) + logdet + trace))
+    trace = np.sum(inverse_covariance(Sigma) * about_mean)
+    return float(-0.5 * (np.linalg.slogdet(2 * math.pi * Sigma)[1] + trace))
