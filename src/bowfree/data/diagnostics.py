@@ -324,11 +324,11 @@ def _distances(rows: Floats | IncompleteRows) -> Distances:
         skewness, df = _incomplete_skewness(patterns, W, y)
     else:
         n, d = rows.shape
-        rows = rows / np.sqrt(np.mean(rows**2, axis=0))
-        R = rows.T @ rows / n
+        X = rows / np.sqrt(np.mean(rows**2, axis=0))
+        R = X.T @ X / n
         if n <= d + 1 or np.linalg.cond(R) > 1e12:
             return Distances(np.empty(0), np.empty(0), Mardia())
-        whitened = np.asarray(np.linalg.solve(np.linalg.cholesky(R), rows.T).T, np.float64)
+        whitened = np.asarray(np.linalg.solve(np.linalg.cholesky(R), X.T).T, np.float64)
         squared = (whitened**2).sum(axis=1)
         # With mean and covariance matrix of the same rows, D^2 / n has a beta distribution.
         p_values = stats.beta.sf(squared / (n - 1), d / 2, (n - d - 1) / 2)
