@@ -47,8 +47,8 @@ from .equivalence.equations import (
     constraints as constraints,
 )
 from .equivalence.comparison import compare as compare
+from .equivalence.exclusion import exclude_members as exclude_members
 from .equivalence.independence import (
-    exclude_members as exclude_members,
     independence_tests as independence_tests,
     nongaussianity as nongaussianity,
 )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bowfree.data.moments import Moments
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.equivalence.class_summary import ClassSummary
-    from bowfree.equivalence.independence import Exclusion
+    from bowfree.equivalence.exclusion import Exclusion
     from bowfree.model.fit_result import Fit
     from bowfree.search.result import SearchResult
     from bowfree.uncertainty.average_result import AveragedEffects
@@ -75,7 +75,7 @@ def learn(
     x <-> y in others.
     """
     import bowfree as bf
-    from bowfree.equivalence.independence import higher_moments
+    from bowfree.equivalence.exclusion import higher_moments
     from bowfree.model.fitting import fit_quietly
     from bowfree.visualization.report import render
 

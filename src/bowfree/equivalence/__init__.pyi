@@ -8,8 +8,8 @@ from .decision import same_skeleton_and_colliders as same_skeleton_and_colliders
 from .decision import same_skeleton_and_v_structures as same_skeleton_and_v_structures
 from .equations import Constraint as Constraint
 from .equations import ConstraintTests as ConstraintTests
+from .exclusion import Exclusion as Exclusion
 from .explanation import EquivalenceVerdict as EquivalenceVerdict
-from .independence import Exclusion as Exclusion
 from .independence import IndependenceTests as IndependenceTests
 from .independence import NonGaussianity as NonGaussianity
 from .skeleton_atlas import Atlas as Atlas

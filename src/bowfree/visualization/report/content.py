@@ -21,7 +21,7 @@ from bowfree.effects.experiment_design import design
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import STORED_MEMBERS, class_by_components
-from bowfree.equivalence.independence import higher_moments
+from bowfree.equivalence.exclusion import higher_moments
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title

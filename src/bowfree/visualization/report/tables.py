@@ -16,7 +16,7 @@ from bowfree.data.missing_values import MissingSummary
 from bowfree.effects.bounds import EffectBounds
 from bowfree.effects.experiment_design import Design
 from bowfree.equivalence.class_summary import ClassSummary
-from bowfree.equivalence.independence import Exclusion
+from bowfree.equivalence.exclusion import Exclusion
 from bowfree.equivalence.targets import target_names
 from bowfree.model.effect_tables import TotalEffects
 from bowfree.model.fit_result import Fit
