@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -20,6 +21,26 @@ namespace bowfree::bindings {
 namespace {
 
 using namespace nb::literals;
+
+auto score_graphs(const Data& data, double n, double penalty, const BitStack& parents,
+                  const BitStack& spouses, std::optional<double> seconds) {
+    const int d = static_cast<int>(parents.shape(1));
+    Scorer scorer(to_conditions(data, d), n, penalty, std::size_t{64} << 20);
+    return to_numpy(interruptibly(seconds, [&](const Stop& stop) {
+        const Stop until_first = with_grace(seconds);
+        Workspace first(scorer, until_first), others(scorer, stop);
+        std::vector<double> scores;
+        try {
+            for_each_graph(d, parents, spouses, [&](const Graph& graph) {
+                scores.push_back(scorer.score(graph, scores.empty() ? first : others));
+                stop.check();
+            });
+        } catch (const Stopped&) {
+            if (scores.empty()) throw;
+        }
+        return scores;
+    }));
+}
 
 Named to_dict(int index, const Run& run) {
     Named found;
@@ -252,17 +273,9 @@ void bind_search(nb::module_& m) {
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/enumeration.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
 
-    m.def(
-        "score_graph",
-        [](const Data& data, double n, double penalty, const Bits& parents, const Bits& spouses) {
-            const Graph graph = to_graph(parents, spouses);
-            Scorer scorer(to_conditions(data, graph.d()), n, penalty, 0);
-            return interruptibly([&](const Stop& stop) {
-                Workspace workspace(scorer, stop);
-                return scorer.score(graph, workspace);
-            });
-        },
-        "data"_a, "n"_a, "penalty"_a, "parents"_a, "spouses"_a, "The score of one graph.");
+    m.def("score_graphs", &score_graphs, "data"_a, "n"_a, "penalty"_a, "parents"_a, "spouses"_a,
+          "seconds"_a.none() = nb::none(),
+          "The scores of graphs until time is up, at least that of the first.");
     m.def("edge_changes", &changes_of_edges, "S"_a, "parents"_a, "spouses"_a, "rules"_a,
           "sweeps"_a = 0,
           "All permitted changes of one pair: (i, j, state), and gains in log-likelihood per row.");

@@ -304,7 +304,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                 }
             }
         } catch (const Stopped&) {
-            if (parts.empty()) throw;
+            if (total == 0.0) throw;
         }
     });
     std::vector<double> lower(d * d), upper(d * d), lower_error(d * d), upper_error(d * d);

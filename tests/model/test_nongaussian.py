@@ -86,6 +86,30 @@ def test_chains_and_bootstrap_use_the_rows():
     assert found.directed[j, i] > found.directed[i, j]
 
 
+def test_averages_weigh_each_graph_by_its_own_score():
+    data = skewed(150, 4)
+    found = bf.exhaustive_search(bf.moments(data, errors="nongaussian"))
+    graphs = [found.graph_at(rank) for rank in range(len(found))]
+    prior = [1 / (math.comb(3, g.n_edges) * 3**g.n_edges) for g in graphs]
+    scores = [150 * bf.score(g, data, errors="nongaussian", penalty=0.5) for g in graphs]
+    weights = softmax(np.array(scores) + np.log(prior))
+    I, fits = np.eye(3), (bf.fit(g, data) for g in graphs)
+    total = sum(w * np.linalg.inv(I - fit.B) for w, fit in zip(weights, fits, strict=True))
+    i, j = found.moments.names.index("y"), found.moments.names.index("x")
+    edge = sum(w for w, g in zip(weights, graphs, strict=True) if ("x", "y") in g.directed)
+    average = bf.averaged_effects(found, window=50)
+    assert average.mean[i, j] == pytest.approx(total[i, j], abs=1e-6)
+    assert average.directed[i, j] == pytest.approx(edge, abs=1e-6)
+    assert average.classes[0].graph == graphs[np.argmax(weights)]
+    assert (average.errors, average.se) == ("nongaussian", "robust")
+    listed = bf.averaged_effects(graphs, data, errors="nongaussian", window=50)
+    np.testing.assert_allclose(listed.mean, average.mean, atol=1e-9)
+    result = bf.greedy_search(data, errors="nongaussian", rng=1)
+    sampled = bf.averaged_effects(result, rng=1)
+    np.testing.assert_allclose(sampled.directed, average.directed, atol=0.05)
+    np.testing.assert_allclose(sampled.lower, average.lower, atol=0.1)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -104,8 +128,8 @@ def test_data_without_continuous_rows_are_refused(given, message):
 
 def test_functions_that_need_covariances_only_refuse():
     found = bf.moments(skewed(100), errors="nongaussian")
-    with pytest.raises(bf.BowfreeError, match="equivalent graphs alike"):
-        bf.averaged_effects([bf.parse("x -> y <-> z")], found)
+    with pytest.raises(bf.BowfreeError, match="count = 'classes' requires scores of covariances"):
+        bf.averaged_effects([bf.parse("x -> y <-> z")], found, count="classes")
     with pytest.raises(bf.BowfreeError, match="requires scores of covariances"):
         bf.exact_search(found)
 

@@ -19,9 +19,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from bowfree import _core
+from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import NonGaussianRows
+from bowfree.graph.encodings import Bits
 from bowfree.graph.mixed_graph import GraphLike
 from bowfree.graph.text import quote
 from bowfree.model.certificates import warn_if_doubtful
@@ -32,6 +37,8 @@ from bowfree.parameters import Correlation, Errors, Means, Method, Missing, Pena
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -211,4 +218,13 @@ def score(
     fit = _fit_for_score(graph, data, options, penalty, gamma, smallest_effect, method, max_iter)
     if not isinstance(fit.moments.sample, NonGaussianRows):
         return fit.score
-    return _core.score_graph(fit.moments._core_data(), fit.n, fit.penalty, *fit.graph._bits())
+    parents, spouses = fit.graph._bits()
+    return float(score_graphs(fit.moments, fit.penalty, parents[None], spouses[None])[0])
+
+
+def score_graphs(
+    moments: Moments, penalty: float, parents: Bits, spouses: Bits, seconds: float | None = None
+) -> Floats:
+    """Return the scores of graphs, shape (graphs, d, words), or of the first ones in the time."""
+    data = moments._core_data()
+    return np.asarray(_core.score_graphs(data, moments.n, penalty, parents, spouses, seconds))

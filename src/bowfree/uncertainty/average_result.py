@@ -20,6 +20,7 @@ from bowfree.model.effect_tables import (
     effect_table,
     quantities,
 )
+from bowfree.parameters import Errors
 from bowfree.results.display import Table, count, shorten_list
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row
@@ -70,6 +71,9 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         members).
     n_graphs, n_classes : int
         Number of graphs that were averaged, and of their classes.
+    errors : {"gaussian", "nongaussian"}
+        The errors of the score. With "nongaussian" equivalent graphs have different probabilities,
+        and each graph counts as a class of its own.
     confidence : float
         Probability that the intervals should cover.
     count : {"graphs", "classes"}
@@ -126,6 +130,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     nonnormal_edges: tuple[Row, ...]
     complete: bool
     samples: StructureSamples | None
+    errors: Errors = "gaussian"
     targets: tuple[tuple[str, ...], ...] = OBSERVED
     kind: Kinds = "perfect"
 
@@ -167,27 +172,43 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         """Whether the chains agree; see :attr:`StructureSamples.mixed`."""
         return self.samples is None or self.samples.mixed
 
+    def describe_graphs(self) -> str:
+        """Return the number of graphs and classes in words."""
+        graphs = count(self.n_graphs, "graph")
+        if self.errors == "nongaussian":
+            return graphs
+        return f"{graphs} in {count(self.n_classes, 'class', 'classes')}"
+
     def _at_edge(self, i: int, mark: str, j: int) -> Row:
         matrix = self.directed if mark == "->" else self.bidirected
         return Row(a=self.names[i], mark=mark, b=self.names[j], probability=float(matrix[j, i]))
 
     def _content(self) -> Any:
-        numbers = ("n_graphs", "n_classes", "confidence", "count", "posterior", "formula", "se")
+        numbers = (
+            "n_graphs",
+            "n_classes",
+            "confidence",
+            "count",
+            "posterior",
+            "formula",
+            "se",
+            "errors",
+        )
         names = ("names", *self._columns, "adjacent", "classes", *numbers, "scaling")
         more = ("nonnormal_edges", "complete", "mixed", "covers")
         return {name: getattr(self, name) for name in (*names, *more)}
 
     def _headline(self) -> str:
-        some = f"{count(len(self.names), 'variable')}, {count(self.n_classes, 'class', 'classes')}"
+        some = f"{count(len(self.names), 'variable')}, {self.describe_graphs()}"
         notes = ", not complete" * (not self.complete) + ", chains NOT MIXED" * (not self.mixed)
         return some + notes
 
     def _sections(self) -> Iterator[str | Table]:
+        sources = " and graphs" if self.errors == "nongaussian" else ", members and classes"
         yield (
-            f"average over {count(self.n_graphs, 'graph')} in "
-            f"{count(self.n_classes, 'class', 'classes')}, the most probable with "
+            f"average over {self.describe_graphs()}, the most probable with "
             f"{self.classes[0].weight:.2f}; {100 * self.confidence:g} % intervals that account for "
-            "estimates, members and classes"
+            f"estimates{sources}"
         )
         if not self.mixed:
             yield "NOT MIXED: probabilities are not precise yet; increase `steps` or `max_steps`"

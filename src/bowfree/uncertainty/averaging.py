@@ -5,9 +5,10 @@ that take the learned graph for the true one are too small. :func:`averaged_effe
 all graphs, each with its posterior probability (:mod:`bowfree.uncertainty.posterior`).
 
 After a search, graphs are sampled by Markov chains (:mod:`bowfree.uncertainty.mcmc`) that start
-from its pool; an exhaustive search has all graphs, so its weights are exact. Members of a class are
-equally probable. The most probable classes are therefore enumerated, and the weight of a class is
-divided equally among its members, whichever of them were sampled.
+from its pool; an exhaustive search has all graphs, so its weights are exact. By covariances, members
+of a class are equally probable. The most probable classes are therefore enumerated, and the weight
+of a class is divided equally among its members, whichever of them were sampled. Scores with
+``errors="nongaussian"`` differ within a class; then every graph counts for itself.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ from bowfree.effects.bounds import (
     split_first,
 )
 from bowfree.equivalence.targets import Targets, targets_of
-from bowfree.errors import BowfreeError, DataError, TimeIsUp, WorkersLost, WorkInterrupted
+from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.encodings import Bits, bits_of_states, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.scoring import score_graphs
 from bowfree.parallel.budget import Budget, Progress
-from bowfree.parameters import Correlation, GraphClass, Means, Missing, Rng, public
+from bowfree.parameters import Correlation, Errors, GraphClass, Means, Missing, Rng, public
 from bowfree.results.rows import Row
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.greedy import check_finite_n
@@ -115,6 +117,7 @@ def averaged_effects(
     weights: Any = None,
     means: Means = "free",
     clusters: Any = None,
+    errors: Errors = "gaussian",
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
     max_in_degree: int | None = None,
@@ -185,6 +188,12 @@ def averaged_effects(
         Seconds after which the result is returned, marked as incomplete. Half of the time is for
         the chains, or for scoring the graphs of an iterable, the rest for the classes.
 
+    Notes
+    -----
+    With ``errors="nongaussian"`` probabilities are those of single graphs, because equivalent graphs
+    have different scores. The effects in a graph and their standard errors are still those of the
+    fit by covariances, with sandwich standard errors, which are valid for any distribution.
+
     Raises
     ------
     WorkersLost, WorkInterrupted
@@ -218,8 +227,9 @@ def averaged_effects(
             "class; use 'bap', 'dag' or 'bidirected' here"
         )
     options = DataOptions(
-        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, clusters=clusters
-    )
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, clusters=clusters,
+        errors=errors,
+    )  # fmt: skip
     if found is None:
         first, rest = split_first(check_iterable(graphs))
         moments = read_moments(first, data, options)
@@ -230,12 +240,12 @@ def averaged_effects(
         options.refuse(f"a {type(found).__name__} has its own data; omit it")
         moments = found.moments
     check_finite_n(moments)
-    if isinstance(moments.sample, NonGaussianRows):
-        raise DataError(
-            "averages treat equivalent graphs alike, and errors='nongaussian' tells them apart: search "
-            "with errors='gaussian' for averages"
-        )
     average = Average(moments, within, posterior, settings, budget)
+    if average.nongaussian and count == "classes":
+        raise BowfreeError(
+            "count = 'classes' requires scores of covariances: errors='nongaussian' weighs each graph "
+            "of a class by itself"
+        )
     if isinstance(graphs, SearchResult):
         return average.scaled(graphs.graph).of_search(graphs, steps, max_steps)
     if isinstance(graphs, StructureSamples):
@@ -274,9 +284,14 @@ class Average:
     scaling: float = 1.0
     nonnormal_edges: tuple[Row, ...] = ()
 
+    @property
+    def nongaussian(self) -> bool:
+        """Whether scores use the rows beyond their covariances, and tell equivalent graphs apart."""
+        return isinstance(self.moments.sample, NonGaussianRows)
+
     def scaled(self, graph: MixedGraph) -> Average:
         """Return the average with weights that do not assume normal data, from a good graph."""
-        if self.se == "standard":
+        if self.se == "standard" or self.nongaussian:
             return self
         moments, scaling, edges = with_scaled_size(self.moments, graph)
         return replace(self, moments=moments, scaling=scaling, nonnormal_edges=edges)
@@ -337,8 +352,12 @@ class Average:
         """Average over the classes of some graphs."""
         graphs = list(dict.fromkeys(graphs))
         parents, spouses = map(np.stack, zip(*(graph._bits() for graph in graphs), strict=True))
-        counter, half = self._counter(), self.budget.with_share(0.5)
-        F = counter.objectives(parents, spouses, half.seconds_left, self.budget.seconds_left)
+        half = self.budget.with_share(0.5).seconds_left
+        if self.nongaussian:
+            F = -2 * score_graphs(self.moments, 0.0, parents, spouses, half)
+        else:
+            counter = self._counter()
+            F = counter.objectives(parents, spouses, half, self.budget.seconds_left)
         complete, graphs = len(F) == len(graphs), graphs[: len(F)]
         n_edges = np.array([graph.n_edges for graph in graphs])
         n_own = np.zeros_like(n_edges)  # parameters of single conditions
@@ -355,10 +374,16 @@ class Average:
         scaled = self.scaled(best)
         weights = log_weights(scaled)
         near = self._near(weights)
-        first = first_of_class(parents[near], spouses[near], self._conditions())
-        near = near[first == np.arange(len(first))]
+        if not self.nongaussian:
+            first = first_of_class(parents[near], spouses[near], self._conditions())
+            near = near[first == np.arange(len(first))]
         weighted = WeightedGraphs(
-            parents[near], spouses[near], _normalize(weights[near]), False, None, complete
+            parents[near],
+            spouses[near],
+            _normalize(weights[near]),
+            self.nongaussian,
+            None,
+            complete,
         )
         return scaled.over(weighted)
 
@@ -398,7 +423,7 @@ class Average:
         settings, moments, conditions = self.settings, self.moments, self._conditions()
         n_graphs = len(graphs.weights)
         first = np.arange(n_graphs)
-        if graphs.all_members:
+        if graphs.all_members and not self.nongaussian:
             first = first_of_class(graphs.parents, graphs.spouses, conditions)
         mass = np.bincount(first, weights=graphs.weights, minlength=n_graphs)
         order = np.lexsort((np.arange(n_graphs), first, -mass[first]))
@@ -408,7 +433,7 @@ class Average:
         power = {(True, "classes"): -1, (False, "graphs"): 1}.get(
             (graphs.all_members, settings.count), 0
         )
-        enumerated = min(len(sizes), settings.max_classes)
+        enumerated = 0 if self.nongaussian else min(len(sizes), settings.max_classes)
         all_classes = not power or enumerated == len(sizes)
         if power:  # then only classes whose members are counted have a weight
             sizes = sizes[:enumerated]
@@ -430,6 +455,10 @@ class Average:
             conditions.core,
             self.budget.seconds_left,
         )
+        if self.nongaussian:  # a class of its own for each graph
+            total |= dict.fromkeys(("min_abs", "max_abs"), total["mean_abs"])
+            total["probability_all_members"] = total["positive"] + total["negative"]
+            parts = [(share, [1], True) for share in graphs.weights[order[: settings.max_classes]]]
         heads = begins[: len(parts)]
         classes = [
             Row(graph=graph, weight=part / weight, n_members=math.prod(components), complete=whole)
@@ -453,12 +482,13 @@ class Average:
             nonnormal_edges=self.nonnormal_edges,
             complete=(
                 all_classes
-                and len(parts) == enumerated
+                and len(parts) >= enumerated
                 and (power != 0 or weight > 1 - 1e-9)
                 and (power == 0 or all(row.complete for row in classes))
                 and graphs.complete
             ),
             samples=graphs.samples,
+            errors="nongaussian" if self.nongaussian else "gaussian",
             targets=conditions.sets,
             kind=conditions.kind,
         )

@@ -79,8 +79,7 @@ def average_part(average: AveragedEffects) -> Part:
     effects = table("averaged-effects", _frequent(average.probability), columns, by=2)
     return Part(
         "Averaged over graphs",
-        f"Averages over {count(average.n_graphs, 'graph')} in "
-        f"{count(average.n_classes, 'class', 'classes')}, each weighted by its probability given "
+        f"Averages over {average.describe_graphs()}, each weighted by its probability given "
         f"the data. The {level} intervals account for the uncertainty about the graph.",
         average_warnings(average),
         [
