@@ -12,6 +12,8 @@ from sphinx.writers.html5 import HTML5Translator
 import bowfree
 
 sys.path.insert(0, str(Path(__file__).parent))
+import demo
+
 import reference
 
 reference.write({"api.md": reference.api()})
@@ -73,5 +75,6 @@ def _display(translator: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Add the renderer that `html_math_renderer` names."""
+    """Add the renderer that `html_math_renderer` names, and the page that `index.md` embeds."""
     app.add_html_math_renderer("mathml", (_inline, None), (_display, None))
+    app.connect("build-finished", lambda app, _: demo.write(app.outdir / "demo.html"))

@@ -194,13 +194,13 @@ class CurrentGraph:
     def select_effect(self, effect: tuple[str, str] | None) -> View:
         """Select the cause and effect whose bounds are shown."""
         self.effect = effect
-        version = self._version
-        self._version = replace(version, state=version.state | {"effect": self._effect_indices()})
+        version, indices = self._version, self._effect_indices()
+        self._version = replace(version, state=version.state | {"effect": indices})
         self.analyses.pop("effect", None)
         known = self._members is not None and self._members[0] == version.number
         find = self._find_effect if known else self._find_class
         self._class_task.submit(lambda: find(self._version))
-        return {"state": self.state}
+        return {"effect": indices}
 
     def _effect_indices(self) -> list[int] | None:
         return None if self.effect is None else [self._names.index(name) for name in self.effect]
@@ -214,7 +214,7 @@ class CurrentGraph:
             changes = changes_view(found)
             new = [(c.a, c.after, c.b) for c in found if not c.before][: len(changes)]
             edges = [(b, "->", a) if mark == "<-" else (a, mark, b) for a, mark, b in new]
-            return {"changes": changes, "curves": self._positions.suggest(edges)}
+            return {"changes": changes, "curves": self._positions.draw_more("changes", edges)}
 
         self._send("changes", version, find)
 
@@ -228,7 +228,7 @@ class CurrentGraph:
             # The partial ancestral graph may have pairs without an edge in the current graph.
             pairs = [(self._names[a], mark, self._names[b]) for a, mark, b in view["pag"]["edges"]]
             more = [edge for edge in pairs if edge not in drawing.graph.edges]
-            view["pag"]["curves"] = self._positions.draw_others(more)
+            view["pag"]["curves"] = self._positions.draw_more("pag", more)
             return view
 
         self._send("class", version, find)
@@ -245,31 +245,37 @@ class CurrentGraph:
             checks = diagnose_if_rows(fit.moments, self._rows)
             return result_warnings(fit, fit.estimates(), found[1].summary(), checks=checks)
 
+    def _known_members(self, version: _Version) -> EquivalenceClass:
+        if self._members is None or self._members[0] != version.number:
+            raise BowfreeError("the equivalent graphs are not known yet: wait a moment")
+        return self._members[1]
+
     def member(self, number: int) -> View:
         """Return one of the equivalent graphs that were found."""
-        found = self._members
-        if found is None or found[0] != self._version.number:
-            raise BowfreeError("the equivalent graphs are not known yet: wait a moment")
-        return {"graph": graph_view(found[1][number])}
+        return {"graph": graph_view(self._known_members(self._version)[number])}
 
     def use_member(self, number: int) -> View:
         """Show one of the equivalent graphs."""
-        self.member(number)
-        assert self._members is not None
-        drawing = self.drawing.with_graph(self._members[1][number])
-        return self.edit(drawing, "an equivalent graph chosen")
+        member = self._known_members(self._version)[number]
+        return self.edit(self.drawing.with_graph(member), "an equivalent graph chosen")
 
     def _find_effect(self, version: _Version) -> None:
-        effect, fit, found = self.effect, version.fit, self._members
-        if effect is None or fit is None or found is None or found[0] != version.number:
-            return
-        members = found[1]
+        effect = self.effect
+        if effect is not None and version.fit is not None:
+            self._send("effect", version, lambda: self._effect_view(version, *effect))
 
-        def find() -> View:
-            bounds = quick_bounds(members, self._moments, _MAX_FITTED)
-            return effect_view(fit, members, bounds, *effect)
+    def _effect_view(self, version: _Version, of: str, on: str) -> View:
+        members = self._known_members(version)
+        assert version.fit is not None
+        bounds = quick_bounds(members, self._moments, _MAX_FITTED)
+        pair = [self._names.index(of), self._names.index(on)]
+        return {"pair": pair, **effect_view(version.fit, members, bounds, of, on)}
 
-        self._send("effect", version, find)
+    def effect_message(self, of: str, on: str) -> View:
+        """Return the message about an effect that is not selected."""
+        version = self._version
+        head = {"kind": "effect", "version": version.number}
+        return head | self._effect_view(version, of, on)
 
     def _send(self, kind: str, version: _Version, find: Callable[[], View]) -> None:
         """Send the result of an analysis, unless the graph has changed."""

@@ -5,7 +5,10 @@ The module is the concatenation of the files in ``front/``, since notebooks acce
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from bowfree.visualization.svg import curves_script
 
@@ -36,6 +39,22 @@ def page_files() -> dict[str, tuple[str, str]]:
         "workbench.js": (script, module()),
         "style.css": (sheet, style() + _read("page.css")),
     }
+
+
+def recorded_page(recording: Mapping[str, Any]) -> str:
+    """Return the page as one file that answers messages from a recording, without a server."""
+    text = json.dumps(recording, separators=(",", ":")).replace("<", "\\u003c")
+    parts = {
+        '<link rel="stylesheet" href="style.css">': f"<style>{style() + _read('page.css')}</style>",
+        '<script type="module" src="start.js"></script>': (
+            f'<script type="application/json">{text}</script>\n'
+            f'<script type="module">{module()}\nopenRecorded(document);</script>'
+        ),
+    }
+    page = _read("page.html")
+    for element, content in parts.items():
+        page = page.replace(element, content)
+    return page
 
 
 def _read(name: str) -> str:

@@ -16,17 +16,20 @@ index, so names are never quoted. A missing or invalid field raises an error.
 ``pin``, ``compare``, ``use``            another graph: keep it, compare it, make it the current one
 ``search``, ``bootstrap``, ``average``   long computations, one at a time
 ``report``, ``report_file``, ``stop``    write the report and return it; stop a computation
-``save``, ``load``                       session files
+``save``, ``load``, ``share``            session files; a page that answers from a recording
 ``read``, ``export``, ``code``           graphs in other formats; a script that repeats the analysis
 =======================================  ==========================================================
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
+from bowfree.app import front_end
 from bowfree.app.current_graph import ignore_warnings
 from bowfree.app.editing import MAX_TIERS, Drawing
 from bowfree.app.positions import ARRANGEMENTS, MAX_COORDINATE, arrange
@@ -60,6 +63,7 @@ MAX_TEXT = 4_000_000
 _MARKS = ("->", "<-", "<->")
 _MAX_SECONDS = 100_000
 _MAX_SEED = 2**53 - 1  # JavaScript's integers
+_MAX_RECORDED = 12  # variables whose effects are all recorded, and graphs of a search
 
 
 @dataclass(frozen=True)
@@ -333,6 +337,41 @@ def _save(session: Session, message: Message) -> View:
     return {"file": write_saved(saved), "name": "workbench.json"}
 
 
+def _share(session: Session, message: Message) -> View:
+    """Return the page in one file, with recorded answers to the questions about this graph.
+
+    It contains results and the session, but no rows.
+    """
+    current, names = session.current, session.names
+    pairs = list(permutations(range(len(names)), 2)) if len(names) <= _MAX_RECORDED else []
+    if not pairs and current.effect is not None:
+        pairs = [(names.index(current.effect[0]), names.index(current.effect[1]))]
+    shown = current.analyses.get("class", {}).get("shown", 0)
+    searched = range(len(session.jobs.candidates[:_MAX_RECORDED]))
+    questions: list[View] = [
+        *({"do": name} for name in ("save", "code", "implications")),
+        *({"do": "export", "format": format} for format in FORMATS),
+        *({"do": "member", "number": k} for k in range(shown)),
+        *({"do": "compare", "which": which} for which in searched),
+        *({"do": "separation", "a": a, "b": b, "given": []} for a, b in pairs),
+    ]
+    answers: list[tuple[View, View, list[View]]]
+    answers = [(question, session.answer(question), []) for question in questions]
+    for of, on in pairs:
+        event = current.effect_message(names[of], names[on])
+        answers.append(({"do": "effect", "of": of, "on": on}, {"effect": [of, on]}, [event]))
+    hello = session.answer({"do": "hello"})
+    hello["hello"]["about"] += ", a recorded session"
+    hello["hello"]["state"] |= {"undo": None, "redo": None}
+    answers.append(({"do": "hello"}, hello, []))
+    recording = {
+        json.dumps(question, sort_keys=True, separators=(",", ":")): [answer, *events]
+        for question, answer, events in answers
+        if "error" not in answer
+    }
+    return {"file": front_end.recorded_page(recording), "name": "workbench.html"}
+
+
 def _load(session: Session, message: Message) -> View:
     saved = read_saved(message.text("text"), session.names)
     session.current.penalty, session.current.effect = saved.penalty, saved.effect
@@ -388,7 +427,8 @@ HANDLERS: dict[str, Handler] = {
             *(_draw, _change, _penalty, _lock, _forbid, _allow, _confounded, _tier, _tiers),
             *(_position, _arrange, _effect, _separation, _implications, _data, _compare, _use),
             *(_member, _use_member),
-            *(_search, _bootstrap, _report, _report_file, _save, _load, _read, _export, _code),
+            *(_search, _bootstrap, _report, _report_file, _save, _share, _load, _read, _export),
+            _code,
         )
     },
 }

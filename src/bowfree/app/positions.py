@@ -60,7 +60,7 @@ class Positions:
         self.moves = 0  # their number
         self._broadcast = broadcast
         self._edges: list[Edge] = []
-        self._suggested: list[Edge] = []
+        self._others: dict[str, list[Edge]] = {}  # suggested edges, and those of the PAG
         # The arrangement when the edges were drawn last, their curves, and views with labels.
         self._drawn: tuple[Arrangement, dict[Edge, Curve], dict[Edge, Any]] = (current, {}, {})
 
@@ -73,9 +73,9 @@ class Positions:
         """Return the curves of edges of another graph; those of the current graph are the same."""
         return self._view(self._route(edges))
 
-    def suggest(self, edges: Sequence[Edge]) -> dict[str, Any]:
-        """Return the curves of suggested edges, which are part of later views."""
-        self._suggested = list(edges)
+    def draw_more(self, kind: str, edges: Sequence[Edge]) -> dict[str, Any]:
+        """Return the curves of suggested edges, or of the PAG, which are part of later views."""
+        self._others[kind] = list(edges)
         return self.draw_others(edges)
 
     def _draw_current(self) -> dict[str, Any]:
@@ -133,11 +133,12 @@ class Positions:
 
     def view(self) -> dict[str, Any]:
         """Return the arrangement for the page."""
+        others = [edge for edges in self._others.values() for edge in edges]
         return {
             "moves": self.moves,
             "centers": [list(center) for center in self.current.centers],
             "bands": [list(band) for band in self.current.bands],
-            "curves": self.draw_others(self._suggested) | self._draw_current(),
+            "curves": self.draw_others(others) | self._draw_current(),
         }
 
 

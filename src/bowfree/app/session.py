@@ -176,6 +176,8 @@ class Session:
 
     def _hello(self) -> View:
         """Return everything, for a page that was just opened."""
+        positions = self.positions.view()  # the curves of a state may be older
+        curves = {name: positions[name] for name in ("moves", "curves")}
         return {
             "hello": {
                 "names": list(self.names),
@@ -185,8 +187,8 @@ class Session:
                 "about": self.moments._headline(),
                 "n": to_plain(self.moments.n),
                 "formats": list(FORMATS),
-                "positions": self.positions.view(),
-                "state": self.current.state,
+                "positions": positions,
+                "state": self.current.state | curves,
                 "analyses": list(self.current.analyses.values()),
                 "job": self.jobs.job_view(),
                 "candidates": self.jobs.candidates_view(),

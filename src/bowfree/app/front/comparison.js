@@ -7,31 +7,27 @@ class Comparison {
   /** @type {Curves} */ curves = {};
   /** @type {any} */ result = null;
   /** @type {any} */ view = null;
-  /** @type {object | null} */ request = null; // the last one
 
   /** @param {Workbench} bench */
   constructor(bench) {
     this.bench = bench;
-    this.reset();
   }
 
   reset() {
+    this.bench.asked.compare = null;
     // `which` is "pinned" or the index of a candidate; null if no graph is shown.
     Object.assign(this, {
       which: null,
       graph: null,
       result: null,
       view: null,
-      request: null,
     });
   }
 
   async show(which) {
     const { bench } = this,
-      request = {};
-    this.request = request;
-    const answer = await bench.transport.ask({ do: "compare", which });
-    if (this.request !== request) return; // closed meanwhile, or another one was requested
+      answer = await bench.query({ do: "compare", which });
+    if (!answer) return; // closed meanwhile, or another one was requested
     if (answer.error) {
       bench.callout.show(answer);
       this.close();

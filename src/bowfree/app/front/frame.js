@@ -239,4 +239,5 @@ function buildFrame(bench) {
     host.append(bench.canvas.overview.element);
   }
   bench.setPanel("fit");
+  bench.say("Drag from one variable to another to add an edge; click on an edge to change it.");
 }

@@ -415,8 +415,8 @@ class GraphView {
     const frame = this.frame();
     this.origin = [frame[0], frame[1]];
     this.svg.setAttribute("viewBox", frame.map((x) => x.toFixed(1)).join(" "));
-    this.svg.style.width = `${Math.round(this.scale * frame[2])}px`;
-    this.svg.style.height = `${Math.round(this.scale * frame[3])}px`;
+    this.svg.style.width = `${this.scale * frame[2]}px`;
+    this.svg.style.height = `${this.scale * frame[3]}px`;
     this.groups.bands.replaceChildren(...bandParts(this));
     this.overview?.update();
   }

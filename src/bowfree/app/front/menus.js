@@ -115,7 +115,7 @@ class Menus {
     if (of === null || on === null) {
       bench.field(of === null ? "effect-on" : "effect-of").value = String(of === null ? on : of);
       bench.field(of === null ? "effect-of" : "effect-on").focus();
-    } else bench.ask({ do: "effect", of, on });
+    } else bench.askEffect(of, on);
   }
 
   open(point, title, actions) {

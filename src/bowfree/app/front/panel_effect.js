@@ -7,7 +7,7 @@ function effectPanel(bench) {
   const [of, on] = bench.state.effect || ["", ""];
   const choose = () => {
     const [x, y] = [bench.field("effect-of").value, bench.field("effect-on").value];
-    if (x !== "" && y !== "") bench.ask({ do: "effect", of: Number(x), on: Number(y) });
+    if (x !== "" && y !== "") bench.askEffect(Number(x), Number(y));
   };
   const parts = [
     make(

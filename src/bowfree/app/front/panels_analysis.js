@@ -322,8 +322,9 @@ function implicationParts(bench) {
         "p",
         { class: "actions" },
         button("List all testable implications", async () => {
-          const answer = await bench.ask({ do: "implications" });
-          bench.implications = answer.implications || null;
+          const answer = await bench.query({ do: "implications" });
+          if (answer?.error) bench.callout.show(answer);
+          if (answer) bench.implications = answer.implications || null;
           bench.renderPanel(["test"]);
         }),
       ),

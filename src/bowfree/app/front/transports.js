@@ -76,6 +76,45 @@ class WidgetTransport {
   }
 }
 
+// A page without a session: answers that were recorded, by message, with the messages after them.
+class RecordedTransport {
+  lost = "";
+  /** @type {(message: any) => void} */ receive;
+
+  /** @param {Record<string, any[]>} recording */
+  constructor(recording) {
+    this.recording = recording;
+  }
+
+  /** @param {Record<string, any>} message */
+  async ask(message) {
+    const found = this.recording[JSON.stringify(message, Object.keys(message).sort())];
+    if (!found)
+      return {
+        error:
+          "This page is a recording, without the data. To do this, install bowfree " +
+          '(pip install "bowfree[app]") and run: bowfree app data.csv',
+      };
+    const [answer, ...events] = structuredClone(found);
+    for (const event of events) setTimeout(() => this.receive(event));
+    return answer;
+  }
+
+  /** @param {(message: any) => void} receive @param {(connected: boolean) => void} connected */
+  listen(receive, connected) {
+    this.receive = receive;
+    queueMicrotask(() => connected(true));
+  }
+
+  close() {}
+}
+
+/** @param {Document} page */
+export function openRecorded(page) {
+  const recording = page.querySelector("script[type='application/json']");
+  return new Workbench(page.body, new RecordedTransport(JSON.parse(recording?.textContent || "{}")));
+}
+
 export function open(root, base) {
   return new Workbench(root, new ServerTransport(base));
 }

@@ -13,6 +13,7 @@ class Workbench {
   aboutData = "";
   /** @type {State} */ state;
   /** @type {Record<string, any>} */ analyses = {}; // messages about the current version, by kind
+  /** @type {Record<string, object | null>} */ asked = {}; // the last question of each kind
   /** @type {any} */ candidates;
   /** @type {Shares | null} */ shares = null;
   /** @type {Edge[] | null} */ pinned = null;
@@ -102,6 +103,7 @@ class Workbench {
     this.canvas.setPositions(h.positions);
     this.setState(h.state, true);
     for (const message of h.analyses) this.analyses[message.kind] = message;
+    this.dropCurves();
     this.render();
     const early = this.early;
     this.early = null;
@@ -167,6 +169,17 @@ class Workbench {
     return answer;
   }
 
+  // Ask about the current graph; null if the graph has changed meanwhile, or a later question of
+  // this kind was asked.
+  /** @param {{ do: string, [field: string]: any }} message @returns {Promise<any>} */
+  async query(message) {
+    const { version } = this,
+      asked = {};
+    this.asked[message.do] = asked;
+    const answer = await this.transport.ask(message).catch(() => ({ error: "The session does not answer" }));
+    return this.asked[message.do] === asked && version === this.version ? answer : null;
+  }
+
   receive(message) {
     if (this.early) {
       this.early.push(message);
@@ -186,7 +199,7 @@ class Workbench {
     } else if (kind === "pinned") {
       this.pinned = message.graph;
       this.renderPanel(["compare"]);
-    } else if (message.version === this.version) {
+    } else if (message.version === this.version && (!message.pair || this.isSelected(message.pair))) {
       this.analyses[kind] = message;
       this.drawGraph();
       this.renderSummary();
@@ -218,6 +231,21 @@ class Workbench {
     if (isNew && this.panel === "data") this.askData(this.dataQuery.a, this.dataQuery.b);
   }
 
+  // The analysis of an effect that is no longer selected is ignored when it arrives.
+  /** @param {number} of @param {number} on */
+  async askEffect(of, on) {
+    delete this.analyses.effect;
+    this.state = { ...this.state, effect: [of, on] };
+    this.render();
+    const answer = await this.ask({ do: "effect", of, on });
+    if (answer.error) this.receive({ kind: "effect", version: this.version, problem: answer.error });
+  }
+
+  /** @param {Pair} pair */
+  isSelected(pair) {
+    return pair.join() === this.state.effect?.join();
+  }
+
   describeChange(state) {
     const { fit, change } = state;
     if (!fit) return `${change.description}. ${state.problem}`;
@@ -236,14 +264,19 @@ class Workbench {
     if (positions.moves <= this.moves || this.canvas.dragged) return;
     this.moves = positions.moves;
     this.state = { ...this.state, curves: positions.curves };
-    if (this.analyses.changes) this.analyses.changes.curves = {};
-    if (this.analyses.class?.pag) this.analyses.class.pag.curves = {};
+    this.dropCurves();
     this.canvas.setPositions(positions);
     if (this.comparison.view) {
       this.comparison.view.setPositions({ ...positions, curves: {} });
       this.comparison.show(this.comparison.which);
     }
     this.autosave();
+  }
+
+  // Positions come with the curves of suggested edges and of the PAG.
+  dropCurves() {
+    if (this.analyses.changes) this.analyses.changes.curves = {};
+    if (this.analyses.class?.pag) this.analyses.class.pag.curves = {};
   }
 
   // Keep the session in the page and in the browser: neither an end of the server nor a closed page
@@ -366,8 +399,12 @@ class Workbench {
   // --- equivalent graphs, one after the other ---
 
   async showMember(number) {
-    const answer = await this.ask({ do: "member", number });
-    if (answer.error) return;
+    const answer = await this.query({ do: "member", number });
+    if (!answer) return;
+    if (answer.error) {
+      this.callout.show(answer);
+      return;
+    }
     this.member = { number, ...answer.member };
     this.drawGraph();
     this.renderPanel(["class", "effect"]);
@@ -419,38 +456,10 @@ class Workbench {
     return savePicture(this.pictureText(), kind, "graph");
   }
 
-  // A single file with the picture, the estimates and the session, which "Load" reads.
+  // A single file with this page, recorded answers and the session, which "Load" reads.
   async share() {
-    const answer = await this.transport.ask({ do: "save" }).catch(() => this.saved);
-    if (!answer?.file) return;
-    // As text: the policy of the page does not allow styles in its own documents.
-    const escaped = (text) => make("i", {}, text).innerHTML;
-    const rows = (this.state.edges || []).map((e, k) => {
-      const [a, mark, b] = this.state.graph[k];
-      const cells = [
-        `${this.names[a]} ${ARROWS[mark]} ${this.names[b]}`,
-        significant(e.estimate),
-        missing(e.low) ? "" : `${significant(e.low)} to ${significant(e.high)}`,
-        fixed(e.standardized, 2),
-      ];
-      return `<tr>${cells.map((cell) => `<td>${escaped(cell)}</td>`).join("")}</tr>`;
-    });
-    const lines = [
-      '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
-      `<title>${escaped(this.data)}</title>`,
-      "<style>body { font: 15px sans-serif; margin: 2rem auto; max-width: 60rem }",
-      "svg { max-width: 100%; height: auto } td, th { padding: .2rem .8rem; text-align: left }</style>",
-      `</head><body><h1>${escaped(this.data)}</h1>`,
-      this.pictureText(),
-      "<table><tr><th>Edge<th>Estimate<th>95 % interval<th>Standardized</tr>",
-      ...rows,
-      "</table><p>To continue, open the data with <code>bowfree app</code> and load this file.</p>",
-      // No name of a variable may end the element, nor this line the element of an inline module.
-      // biome-ignore lint/suspicious/noUselessEscapeInString: see above
-      `<script type="application/json">${answer.file.replaceAll("<", "\\u003c")}<\/script>`,
-      "</body></html>",
-    ];
-    download(lines.join("\n"), "workbench.html", "text/html");
+    const answer = await this.ask({ do: "share" });
+    if (!answer.error) download(answer.file, answer.name, "text/html");
   }
 
   renderSummary() {
@@ -642,15 +651,16 @@ class Workbench {
       this.renderPanel(["test"]);
       return;
     }
-    const answer = await this.transport.ask({ do: "separation", a, b, given });
+    const answer = await this.query({ do: "separation", a, b, given });
+    if (!answer) return;
     this.separation.found = answer.separation || { error: answer.error };
     this.renderPanel(["test"]);
   }
 
   /** @param {number} a @param {number | null} b */
   async askData(a, b) {
-    const answer = await this.transport.ask({ do: "data", a, b: a === b ? null : b }).catch(() => ({}));
-    this.dataQuery = { a, b: a === b ? null : b, found: answer.data || { error: answer.error } };
+    const answer = await this.query({ do: "data", a, b: a === b ? null : b });
+    if (answer) this.dataQuery = { a, b: a === b ? null : b, found: answer.data || { error: answer.error } };
     this.renderPanel(["data"]);
   }
 
@@ -678,7 +688,7 @@ class Workbench {
     }
     let text = await file.text();
     const shared = text.match(/<script type="application\/json">([^<]*)<\/script>/);
-    if (shared) text = shared[1];
+    if (shared) text = JSON.parse(shared[1])['{"do":"save"}'][0].file;
     const answer = await this.ask({ do: "load", text });
     if (!answer.error) this.say(`${file.name} was loaded.`);
   }
