@@ -251,3 +251,23 @@ def test_normal_ranks():
 def test_invalid_input(options, message):
     with pytest.raises(bf.BowfreeError, match=message):
         bf.structure_mcmc(**({"cov": [[1.0, 0.5], [0.5, 1.0]], "n": 50} | options))
+
+
+def test_chains_start_from_a_short_search():
+    """Data and the result of a search lead to the same kind of starts, for any number of threads."""
+    S = random_covariance(np.random.default_rng(3), 8, 40)
+    best = bf.greedy_search(cov=S, n=2000, penalty=0.5, rng=1).score
+    options = {"cov": S, "n": 2000, "steps": 400, "thin": 1, "burn_in": 0}
+    samples = bf.structure_mcmc(**options, rng=1)
+    assert (2000 * samples.scores[:, 0] > 2000 * best - 15).all()
+    assert len({chain[0].tobytes() for chain in samples.states}) > 1
+    assert same_samples(samples, bf.structure_mcmc(**options, rng=1, n_jobs=2))
+
+
+def test_pool_outside_of_the_space():
+    """If no graph of the search lies in the space, another short search is made there."""
+    data = bf.random_sem(bf.parse("a -> b -> c -> e <-> b"), rng=1).sample(500, rng=1)
+    found = bf.greedy_search(data, rng=1)
+    assert all(graph.n_edges > 1 for graph, _ in found.pool)
+    samples = bf.structure_mcmc(found, max_edges=1, steps=4000, rng=1)
+    assert max(graph.n_edges for graph in samples.counts()) == 1

@@ -51,7 +51,7 @@ from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.average_result import AveragedEffects
-from bowfree.uncertainty.mcmc import ChainPlan, pool_within, sample_structures, spread_starts
+from bowfree.uncertainty.mcmc import ChainPlan, sample_structures
 from bowfree.uncertainty.nonnormality import with_scaled_size
 from bowfree.uncertainty.posterior import GraphPosterior, Prior
 from bowfree.uncertainty.structure_samples import StructureSamples
@@ -300,17 +300,14 @@ class Average:
         """Average over graphs sampled by chains that start from the pool of a search."""
         d = len(self.moments.names)
         size = min(MAX_SAMPLES, steps, max(MIN_SAMPLES, MAX_ENTRIES // d**2))
-        graphs, pool = pool_within(found, self.space)
         plan = ChainPlan(
             steps=steps,
             max_steps=max_steps or (7 if d <= FEW_VARIABLES else 3) * steps,
             thin=steps // size,
-            starts=spread_starts(graphs),
-            pool=pool,
         )
         try:
             samples = sample_structures(
-                self.moments, self.space, self.posterior, plan, self.budget.with_share(0.5)
+                self.moments, self.space, self.posterior, plan, self.budget.with_share(0.5), found
             )
         except WorkersLost as lost:
             if lost.result is not None:

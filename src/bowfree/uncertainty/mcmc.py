@@ -17,21 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from bowfree import _core
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
-from bowfree.graph.encodings import Bits, index_pairs
+from bowfree.graph.encodings import index_pairs
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Errors, GraphClass, Means, Missing, Rng, public
-from bowfree.search.greedy import check_finite_n
-from bowfree.search.result import SearchResult
+from bowfree.search.greedy import check_finite_n, search_moments
+from bowfree.search.plan import Strategy, first_runs_for
+from bowfree.search.result import SearchInterrupted, SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.chain_segments import ChainSetup, plan_segments, run_chains
@@ -50,7 +51,6 @@ class ChainPlan:
     thin: int | None = None
     chains: int | None = None
     starts: Sequence[MixedGraph] | None = None
-    pool: Sequence[tuple[Bits, Bits]] = ()  # graphs that the chains know from the beginning
     keep: int = 5000
     window: float = 10.0
     cache_mb: float = 256.0
@@ -138,8 +138,8 @@ def structure_mcmc(
     chains : int, optional
         Number of chains; by default 4, or the number of `starts`.
     starts : sequence of MixedGraph, optional
-        Graphs at which the chains start. By default the first chain starts at the empty graph (or
-        the required edges), the others at random graphs with about d / 2 edges.
+        Graphs at which the chains start. By default they start from graphs spread over the pool of
+        a short search, which is made unless `data` are the result of one.
     keep, window : int, float
         The pool keeps at most `keep` graphs, with a log weight within `window` of the best. The
         pool at the end of the burn-in, and up to ``4 * keep`` graphs sampled by then, are the
@@ -169,38 +169,39 @@ def structure_mcmc(
     options = DataOptions(
         cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, errors=errors
     )
-    pool: list[tuple[Bits, Bits]] = []
     space = data.space if space is None and isinstance(data, SearchResult) else space
     within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     if isinstance(data, SearchResult):
         options.refuse("a SearchResult has its own data; omit it")
-        moments = data.moments
-        graphs, pool = pool_within(data, within)
-        starts = starts or spread_starts(graphs)
+        moments, found = data.moments, data
     else:
-        moments = options.read(data)
+        moments, found = options.read(data), None
     return sample_structures(
         moments,
         within,
         GraphPosterior(penalty, prior, temperature),
-        ChainPlan(steps, max_steps, burn_in, thin, chains, starts, pool, keep, window, cache_mb),
+        ChainPlan(steps, max_steps, burn_in, thin, chains, starts, keep, window, cache_mb),
         Budget(rng, n_jobs, time_limit, progress, executor),
+        found,
     )
 
 
-def pool_within(
-    found: SearchResult, space: SearchSpace
-) -> tuple[list[MixedGraph], list[tuple[Bits, Bits]]]:
-    """Return the graphs of a search that lie in a space, which may be smaller, and their bits."""
+def pool_within(found: SearchResult, space: SearchSpace) -> list[MixedGraph]:
+    """Return the graphs of a search that lie in a space, which may be smaller."""
     rules = space.rules(found.moments.names)
-    pool = [(graph, graph._bits()) for graph, _ in found.pool]
-    pool = [(graph, bits) for graph, bits in pool if rules.permits(*bits)]
-    return [graph for graph, _ in pool], [bits for _, bits in pool]
+    return [graph for graph, _ in found.pool if rules.permits(*graph._bits())]
 
 
-def spread_starts(pool: Sequence[MixedGraph], size: int = 4) -> list[MixedGraph] | None:
-    """Return graphs at equal distances in a ranking, the first and the last among them."""
-    return [pool[(k * (len(pool) - 1)) // (size - 1)] for k in range(size)] if pool else None
+def short_search(
+    moments: Moments, space: SearchSpace, posterior: GraphPosterior, budget: Budget
+) -> SearchResult:
+    """Return the result of a search that only has to find good graphs, without workers."""
+    strategy = Strategy(restarts=min(8, first_runs_for(len(moments.names))), rounds=1)
+    own = Budget(budget.generator().spawn(1)[0], budget.n_jobs, budget.with_share(0.25).time_limit)
+    try:
+        return search_moments(moments, space, ScoringRule(posterior.penalty), strategy, own)
+    except SearchInterrupted as stop:
+        raise KeyboardInterrupt from stop  # there are no samples yet
 
 
 def sample_structures(
@@ -209,8 +210,9 @@ def sample_structures(
     posterior: GraphPosterior,
     plan: ChainPlan,
     budget: Budget,
+    found: SearchResult | None = None,
 ) -> StructureSamples:
-    """Run the chains of :func:`structure_mcmc`."""
+    """Run the chains of :func:`structure_mcmc`; they start from the pool of `found`."""
     check_finite_n(moments)
     if not moments.definite:
         space = space.with_default_limits(moments.n, moments._n_distinct)
@@ -223,22 +225,21 @@ def sample_structures(
             f"steps = {plan.steps} with a sample every {thin} steps makes {plan.steps // thin} "
             "samples per chain, and at least 4 are needed: raise `steps` or lower `thin`"
         )
-    required, seed = space.required_graph(names), budget.seed()
-    if plan.starts is None:
-        sparse = replace(space, max_edges=required.n_edges + d // 2)
-        parents, spouses = _core.sample_mcmc(
-            *required._bits(), sparse.rules(names), plan.n_chains - 1, 20 * n_pairs, 0, False, seed
-        )
-        starts = [required._bits(), *zip(parents, spouses, strict=True)]
-    else:
-        for graph in plan.starts:
-            space.check_start(graph, names)
-        starts = [plan.starts[k % len(plan.starts)]._bits() for k in range(plan.n_chains)]
+    pool = [] if found is None else pool_within(found, space)
+    for graph in plan.starts or ():
+        space.check_start(graph, names)
+    if not pool and not plan.starts:
+        pool = pool_within(short_search(moments, space, posterior, budget), space)
+    # Spread over the ranking of the pool, with the first and the last of its graphs.
+    last = max(1, plan.n_chains - 1)
+    spread = [pool[k * (len(pool) - 1) // last] for k in range(plan.n_chains) if pool]
+    graphs = plan.starts or spread
+    starts = [graphs[k % len(graphs)]._bits() for k in range(plan.n_chains)]
     cache_bytes = int(min(plan.cache_mb, 2**40) * 2**20)
     setup = ChainSetup(moments, space, posterior, plan.keep, plan.window, cache_bytes)
-    chains = setup.start(starts, seed)
-    if plan.pool and plan.keep:
-        chains.offer(*(np.stack(bits) for bits in zip(*plan.pool, strict=True)))
+    chains = setup.start(starts, budget.seed())
+    if pool and plan.keep:
+        chains.offer(*map(np.stack, zip(*(graph._bits() for graph in pool), strict=True)))
     max_steps = plan.steps if plan.max_steps is None else plan.max_steps
     segments = plan_segments(burn_in, plan.steps, thin, max_steps)
     outcome = run_chains(chains, plan.n_chains, segments, budget, setup, burn_in + plan.steps)
@@ -248,7 +249,7 @@ def sample_structures(
             "the time limit was reached before every chain had 4 samples; raise `time_limit`, or "
             "lower `steps`"
         )
-    pool = chains.pool()
+    kept = chains.pool()
     result = StructureSamples(
         names=names,
         scores=found.scores,
@@ -262,7 +263,7 @@ def sample_structures(
         burn_in=found.before,
         thin=found.segment.thin,
         complete=outcome.complete,
-        _pool=(pool["parents"], pool["spouses"], pool["scores"]),
+        _pool=(kept["parents"], kept["spouses"], kept["scores"]),
     )
     if isinstance(outcome.interruption, WorkersLost):
         outcome.interruption.result = result
