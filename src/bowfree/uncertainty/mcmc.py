@@ -243,8 +243,8 @@ def sample_structures(
     max_steps = plan.steps if plan.max_steps is None else plan.max_steps
     segments = plan_segments(burn_in, plan.steps, thin, max_steps)
     outcome = run_chains(chains, plan.n_chains, segments, budget, setup, burn_in + plan.steps)
-    found = outcome.samples
-    if found is None:
+    samples = outcome.samples
+    if samples is None:
         raise outcome.interruption or TimeIsUp(
             "the time limit was reached before every chain had 4 samples; raise `time_limit`, or "
             "lower `steps`"
@@ -252,16 +252,16 @@ def sample_structures(
     kept = chains.pool()
     result = StructureSamples(
         names=names,
-        scores=found.scores,
-        states=found.states,
+        scores=samples.scores,
+        states=samples.states,
         pairs=tuple((names[i], names[j]) for i, j in index_pairs(d)),
-        acceptance=found.acceptance,
+        acceptance=samples.acceptance,
         moments=moments,
         space=space,
         posterior=posterior,
-        steps=found.segment.steps,
-        burn_in=found.before,
-        thin=found.segment.thin,
+        steps=samples.segment.steps,
+        burn_in=samples.before,
+        thin=samples.segment.thin,
         complete=outcome.complete,
         _pool=(kept["parents"], kept["spouses"], kept["scores"]),
     )
