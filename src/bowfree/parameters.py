@@ -243,7 +243,7 @@ def public(function: F) -> F:
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if not known.issuperset(kwargs):
+        if kwargs and not known.issuperset(kwargs):
             raise unknown_keyword(
                 function.__name__, next(k for k in kwargs if k not in known), names
             )

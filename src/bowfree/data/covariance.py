@@ -61,12 +61,14 @@ def read_covariance(
         raise DataError(f"cov has shape {C.shape}: a covariance matrix is square")
     if not np.isfinite(C).all():
         raise missing_values(names, C, "entry")
-    still = (np.diag(C) == 0) & np.array([name in held for name in names])
-    if still.any() and np.abs(C[still]).max() > 0:
-        name = names[int(still.argmax())]
-        raise DataError(f"cov has covariances of {name!r}, whose variance is 0")
-    variances = np.where(still, 1.0, np.diag(C))
-    if (variances <= 0).any():
+    variances = C.diagonal()
+    if held:
+        still = (variances == 0) & np.isin(names, held)
+        if still.any() and np.abs(C[still]).max() > 0:
+            name = names[int(still.argmax())]
+            raise DataError(f"cov has covariances of {name!r}, whose variance is 0")
+        variances = np.where(still, 1.0, variances)
+    if not variances.min() > 0:
         i = int(variances.argmin())
         raise DataError(
             f"cov is not positive definite: the variance of {names[i]!r} is {variances[i]:g}; "
@@ -74,14 +76,16 @@ def read_covariance(
         )
     sd = np.sqrt(variances)
     check_scale(names, sd, "a standard deviation of")
-    magnitude = np.maximum(np.abs(C), np.abs(C.T))
-    excess = np.abs(C - C.T) - _PRINTING * magnitude - _ROUNDING * np.outer(sd, sd)
-    if excess.max() > 0:
-        i, j = (int(k) for k in np.unravel_index(excess.argmax(), C.shape))
-        raise DataError(
-            f"cov is not symmetric: {C[i, j]:g} at ({names[i]!r}, {names[j]!r}) but {C[j, i]:g} at "
-            f"({names[j]!r}, {names[i]!r}); are rows and columns in the same order?"
-        )
+    difference = np.abs(C - C.T)
+    if difference.any():
+        magnitude = np.maximum(np.abs(C), np.abs(C.T))
+        excess = difference - _PRINTING * magnitude - _ROUNDING * np.outer(sd, sd)
+        if excess.max() > 0:
+            i, j = (int(k) for k in np.unravel_index(excess.argmax(), C.shape))
+            raise DataError(
+                f"cov is not symmetric: {C[i, j]:g} at ({names[i]!r}, {names[j]!r}) but {C[j, i]:g} "
+                f"at ({names[j]!r}, {names[i]!r}); are rows and columns in the same order?"
+            )
     size = float(n)
     to_mle = 1.0 if size == math.inf else (size - ddof) / size
     return names, (C + C.T) * (to_mle / 2), size
@@ -114,7 +118,7 @@ def missing_values(names: Sequence[str], values: Floats, what: str, use: str = "
 
 def check_scale(names: Sequence[str], size: Floats, what: str) -> None:
     """Raise an error if columns are too large or too small to be squared."""
-    if ((size >= SMALLEST) & (size <= LARGEST)).all():
+    if size.min(initial=1.0) >= SMALLEST and size.max(initial=1.0) <= LARGEST:
         return
     i = int(np.flatnonzero((size < SMALLEST) | (size > LARGEST))[0])
     raise DataError(

@@ -151,15 +151,20 @@ def _read_columns(
         )
     used = {name: columns[position[name]] for name in names}
     labels: dict[str, tuple[str, ...]] = dict(getattr(table, "categories", {}))
+    strange: dict[str, Any] = {}
     for name, column in used.items():
         if column.dtype.kind == "b":
             labels[name] = BOOLEAN
-        elif name in nominal and column.dtype.kind not in "iuf":
+        elif column.dtype.kind in "iu":
+            used[name] = _as_floats(column, f"column {name!r}")
+        elif column.dtype.kind != "f" and name in nominal:
             used[name], labels[name] = to_codes(column.tolist())
+        elif column.dtype.kind != "f":
+            strange[name] = column.dtype
     if categories is not None:
         categories.update(labels)
-    _check_numeric({n: c.dtype for n, c in used.items() if c.dtype.kind not in "iufb"}, what)
-    values = np.column_stack([_as_floats(c, f"column {name!r}") for name, c in used.items()])
+    _check_numeric(strange, what)
+    values = _as_floats(np.column_stack(list(used.values())), what)
     if what == "cov" and len(values) == len(columns):
         values = values[[position[name] for name in names]]
     return names, values

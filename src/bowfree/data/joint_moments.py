@@ -28,6 +28,7 @@ from bowfree.data.frames import quoted
 from bowfree.data.moments import Moments
 from bowfree.data.sample import Bools, Floats, Indices, cross_products
 from bowfree.errors import BowfreeError, DataError
+from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Kind, Means, Method
 from bowfree.results.display import Table, TextDisplay, count
@@ -334,12 +335,13 @@ class JointMoments(Moments):
     def _own_numbers(self, graph: MixedGraph) -> Indices:
         """Return the number of specific parameters by variable, covariances at the first."""
         B, Omega = self._own
-        at = {name: i for i, name in enumerate(graph.nodes)}
         number = self._set_terms()[1] + np.diag(Omega) + self._own_intercepts()
-        for a, b in graph.directed:
-            number[at[b]] += B[at[b], at[a]]
-        for a, b in graph.bidirected:
-            number[at[a]] += Omega[at[a], at[b]]
+        if B.any() or Omega.any():
+            for i, (parents, spouses) in enumerate(
+                zip(graph._parents, graph._spouses, strict=True)
+            ):
+                number[i] += B[i, list(members(parents))].sum()
+                number[i] += Omega[i, list(members(spouses >> i << i))].sum()
         return number
 
     def _numbers(self) -> tuple[Floats, ...]:

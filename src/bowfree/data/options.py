@@ -388,11 +388,8 @@ class DataOptions:
             if unknown and (option == "ordinal" or graph is None):
                 raise DataError(f"{option}: no column {quoted(unknown)}; there are {quoted(names)}")
         labeled = {name for name, labels in categories.items() if labels is not BOOLEAN}
-        ordered = {
-            name: categories.get(name)
-            for name in names
-            if name in {*self.ordinal, *labeled} - {*self.nominal}
-        }
+        categorical = {*self.ordinal, *labeled} - {*self.nominal}
+        ordered = {name: categories.get(name) for name in names if name in categorical}
         use = "" if held is not None else "pairwise" if ordered else "fiml"
         if labels is not None and len(labels) != len(X):
             raise DataError(
@@ -429,8 +426,8 @@ class DataOptions:
         labels: npt.NDArray[np.str_] | None,
     ) -> Moments:
         """Compute the moments of columns of numbers, whose rows may have labels of clusters."""
-        plain = not ordered and self.correlation == "pearson" and np.isfinite(X).all()
-        if labels is not None and not plain:
+        numbers = not ordered and self.correlation == "pearson"
+        if labels is not None and not (numbers and np.isfinite(X).all()):
             raise DataError(
                 "clusters require complete rows of numbers: drop rows with missing values "
                 "(missing='listwise'), and omit ranks and ordered categories"
@@ -439,12 +436,13 @@ class DataOptions:
             taken, rows, more = read_incomplete(names, X, self.missing, weights)
             return Moments._unchecked(names, *taken, rows, notes + more)
         check_constant(names, X, held)
-        if ordered or self.correlation != "pearson":
+        if not numbers:
             return self._correlations(names, X, weights, ordered, notes)
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the next lines
             complete, mean = CompleteRows.of(X, weights)
             S = complete.covariance()
-        variances, free = S.diagonal(), np.array([name not in (held or ()) for name in names])
+        variances = S.diagonal()
+        free = ~np.isin(names, held) if held else np.ones(len(names), dtype=bool)
         if not (
             variances[free].min(initial=np.inf) >= SMALLEST**2 and variances.max() <= LARGEST**2
         ):  # or NaN

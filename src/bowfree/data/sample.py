@@ -182,6 +182,8 @@ class CompleteRows(Sample):
     def effective_n(self) -> float:
         """Return Kish's effective sample size, divided by the design effect of the clusters."""
         n = float(self.n_rows)
+        if self.plain:
+            return max(2.0, n)
         if self.weights is not None:
             n = float(np.round(n * n / np.sum(self.weights**2)))
         return float(max(2.0, np.round(n / self.design_effect())))

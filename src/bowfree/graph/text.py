@@ -35,8 +35,11 @@ VERSION = 1
 # A name may contain single hyphens (IL-6), but not at its ends: `a->b` is an edge, and `a--b` is an
 # error instead of a node "a--b".
 _PLAIN = r'[^\s,#"<>-]+(?:-[^\s,#"<>-]+)*'
-_TOKEN = re.compile(rf"(?P<edge><->|->|<-)|(?P<name>{_PLAIN})|(?P<comma>,)|(?P<line>\r\n?|\n)")
-_BLANK = re.compile(r"(?:[^\S\r\n]+|#[^\r\n]*)*+")
+_PLAIN_NAME = re.compile(_PLAIN)
+_TOKEN = re.compile(
+    r"(?:[^\S\r\n]+|#[^\r\n]*)*+"  # blanks and comments
+    rf'(?:(?P<name>{_PLAIN})|(?P<edge><->|->|<-)|(?P<comma>,)|(?P<line>\r\n?|\n)|(?P<end>\Z)|(?P<quoted>")|)'
+)
 _MIRROR = {"->": "<-", "<-": "->", "<->": "<->"}
 _ISOLATED, _NODES = _LISTS = ("isolated:", "nodes:")
 
@@ -99,8 +102,7 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
     listing = ""  # the list that the position is in
     position = 0
     while True:
-        start = _BLANK.match(text, position).end()  # type: ignore[union-attr]  # matches ""
-        kind, value, position = _next_token(text, start)
+        kind, value, start, position = _next_token(text, position)
         if kind == "name":
             if value in _LISTS and text[start] != '"' and left is None:
                 listing, comma = value, True
@@ -154,27 +156,29 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
     return list(lists[_NODES] | names), edges
 
 
-def _next_token(text: str, start: int) -> tuple[str, str, int]:
-    """Return kind, value and end of the token that starts here."""
-    if start == len(text):
-        return "end", "", start
-    if text[start] == '"':
-        try:
-            value, end = json.JSONDecoder().raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            raise _error(text, error.pos, f"bad quoted name: {error.msg}") from None
-        if not value:
-            raise _error(text, start, "empty name; every node needs a name")
-        return "name", value, end
-    token = _TOKEN.match(text, start)
-    if token is None:
+def _next_token(text: str, position: int) -> tuple[str, str, int, int]:
+    """Return kind, value, start and end of the next token."""
+    token = _TOKEN.match(text, position)
+    assert token is not None  # the pattern also matches nothing
+    kind = token.lastgroup
+    if kind is None:
+        start = token.end()
         raise _error(
             text,
             start,
             f"unexpected {text[start]!r}; edges are '->', '<-' and '<->', and a name with special "
             'characters is written in double quotes: "special name"',
         )
-    return str(token.lastgroup), token.group(), token.end()
+    start = token.start(kind)
+    if kind != "quoted":
+        return kind, token[kind], start, token.end()
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise _error(text, error.pos, f"bad quoted name: {error.msg}") from None
+    if not value:
+        raise _error(text, start, "empty name; every node needs a name")
+    return "name", value, start, end
 
 
 def _error(text: str, position: int, message: str) -> ParseError:
@@ -184,7 +188,7 @@ def _error(text: str, position: int, message: str) -> ParseError:
 
 def quote(name: str) -> str:
     """Return a name as :func:`parse` reads it, in double quotes if necessary."""
-    plain = re.fullmatch(_PLAIN, name) and name not in _LISTS
+    plain = _PLAIN_NAME.fullmatch(name) and name not in _LISTS
     return name if plain else json.dumps(name, ensure_ascii=False)
 
 

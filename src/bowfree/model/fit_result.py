@@ -18,7 +18,7 @@ import numpy as np
 from bowfree.data.covariance import total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
-from bowfree.data.sample import Floats, Indices
+from bowfree.data.sample import Floats
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
@@ -158,9 +158,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @property
     def _loglik_of_all(self) -> float:
         """The log-likelihood of all variables per observation."""
-        objective = math.fsum(certificate.objective for certificate in self.certificate)
-        own = math.fsum(self._set_terms()[0])
-        return -(len(self.B) * math.log(2 * math.pi) + objective + own) / 2
+        objective = math.fsum([certificate.objective for certificate in self.certificate])
+        return -(len(self.B) * math.log(2 * math.pi) + objective + self._own_total[0]) / 2
 
     @property
     def _loglik_of_fixed(self) -> float:
@@ -179,21 +178,24 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         covariances of fixed variables.
         """
         k = len(inference.exogenous_nodes(self.graph)) if self.fixed_x else 0
-        return self._n_free + int(self._set_terms()[1].sum()) - k * (k + 1) // 2
+        return self._n_free + self._own_total[1] - k * (k + 1) // 2
 
     @cached_property
     def _n_free(self) -> int:
         """The number of different free entries of B and Omega."""
-        return len(self._parameters) if self._K is None else self._K.shape[1]
+        if self.constraints is None:
+            return len(self.B) + self.graph.n_edges
+        return self.constraints.matrices(self._parameters)[0].shape[1]
 
     @cached_property
     def _K(self) -> Floats | None:
         """The derivatives of the parameters by the free ones, if some are equal or fixed."""
         return None if self.constraints is None else self.constraints.matrices(self._parameters)[0]
 
-    def _set_terms(self) -> tuple[Floats, Indices]:
-        """Return objectives and numbers of parameters of variables that conditions set."""
-        return np.zeros(len(self.B)), np.zeros(len(self.B), dtype=int)
+    @property
+    def _own_total(self) -> tuple[float, int]:
+        """The part of the objective, and the number of parameters, that are specific to conditions."""
+        return 0.0, 0
 
     @property
     def score(self) -> float:
@@ -207,10 +209,10 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         if self.two_stage is not None:
             return self.two_stage.score
         n = self.moments.n
-        gain = math.fsum(district.gain for district in self.certificate)
+        gain = math.fsum([district.gain for district in self.certificate])
         if not math.isfinite(n):
             return self._loglik_of_all - gain
-        n_parameters = self._n_free + int(self._set_terms()[1].sum())
+        n_parameters = self._n_free + self._own_total[1]
         return self._loglik_of_all - gain - self.penalty * n_parameters * math.log(n) / n
 
     @property

@@ -323,9 +323,12 @@ def fit_moments(
         seconds=seconds,
     )
     districts: Any = core.certificates
+    names = graph.nodes
     certificate = tuple(
-        Certificate(tuple([graph.nodes[i] for i in nodes]), *[*own, _MORE_STARTS[more], rounded])
-        for nodes, *own, more, rounded in districts
+        [
+            Certificate(tuple([names[i] for i in nodes]), *own, _MORE_STARTS[more], rounded)
+            for nodes, *own, more, rounded in districts
+        ]
     )
     B, Omega = core.B, core.Omega
     B.flags.writeable = Omega.flags.writeable = False

@@ -115,8 +115,10 @@ class JointFit(Fit):
         assert isinstance(self.moments, JointMoments)
         return self.moments
 
-    def _set_terms(self) -> tuple[Floats, Indices]:
-        return self._joint._set_terms()[0], self._joint._own_numbers(self.graph)
+    @cached_property
+    def _own_total(self) -> tuple[float, int]:  # type: ignore[override]  # computed once
+        number = self._joint._own_numbers(self.graph).sum()
+        return math.fsum(self._joint._set_terms()[0]), int(number)
 
     @cached_property
     def _variation(self) -> JointVariation:  # type: ignore[override]  # scaled tests are refused
@@ -134,7 +136,7 @@ class JointFit(Fit):
         free = sum(math.comb(len(variation.exogenous_in(*part)), 2) for part in parts)
         return fit_indices(
             *variation.misfit(),
-            df - len(variation.estimable) - int(self._set_terms()[1].sum()),
+            df - len(variation.estimable) - self._own_total[1],
             sum(math.comb(c.varies.sum(), 2) for c in conditions) - free,
             self.n,
             math.fsum(c.n / self.n * c.srmr for c in self.conditions),
@@ -188,7 +190,7 @@ class JointFit(Fit):
                 separate = math.nan
             separate -= condition.n / 2 * (len(graph) * math.log(2 * math.pi) + sum(own.objective))
         df = n_separate + self._variation.n_means()
-        df -= len(self._variation.estimable) + int(self._set_terms()[1].sum())
+        df -= len(self._variation.estimable) + self._own_total[1]
         chi2 = max(0.0, 2 * (separate - self.loglik)) if not math.isnan(separate) else math.nan
         return SharingTest(chi2, df, chi2_upper_tail(chi2, df))
 

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree import _core
+from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import NonGaussianRows
@@ -137,7 +138,9 @@ def district_scores(
     fit = _fit_for_score(graph, data, options, *rule)
     bap = fit.graph
     price = fit.penalty * math.log(fit.n) / fit.n if math.isfinite(fit.n) else 0.0
-    own, n_own = fit._set_terms()
+    own, n_own = np.zeros(len(bap)), np.zeros(len(bap), dtype=int)
+    if isinstance(fit.moments, JointMoments):
+        own, n_own = fit.moments._set_terms()[0], fit.moments._own_numbers(bap)
     rows = []
     for district in fit.certificate:
         members = [bap._node(name) for name in district.nodes]

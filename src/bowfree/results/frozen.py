@@ -7,7 +7,6 @@ object is created, unpickled or copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -32,22 +31,16 @@ class Frozen:
 
 def lock_arrays(content: T) -> T:
     """Make an array read-only, or all arrays in dicts, lists and tuples, and return them."""
-    level: list[Any] = [content]
-    while level:  # level by level, which is faster than recursion for hundreds of small tuples
-        containers: list[Iterable[Any]] = []
-        for value in level:
-            if isinstance(value, (list, tuple)):
-                containers.append(value)
-            elif isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            elif isinstance(value, dict):
-                containers.append(value.values())
-        level = [
-            inner
-            for container in containers
-            for inner in container
-            if type(inner) not in _WITHOUT_ARRAYS
-        ]
+    found: list[Any] = [content]
+    for value in found:  # grows; this is faster than recursion for hundreds of small tuples
+        if type(value) in _WITHOUT_ARRAYS:
+            continue
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        elif isinstance(value, (tuple, list)):
+            found += value
+        elif isinstance(value, dict):
+            found += value.values()
     return content
 
 
