@@ -91,6 +91,8 @@ class ConditionMoments(TextDisplay, Frozen):
         """Return the moments of some of the variables, which must include all targets."""
         chosen = list(order)
         names = tuple(self.names[i] for i in chosen)
+        if names == self.names:
+            return self
         lost = [name for name in self.targets if name not in names]
         if lost:
             raise DataError(
@@ -390,18 +392,19 @@ class JointMoments(Moments):
             if c.targets and c.kind in ("mechanism", "noise"):
                 what = f"condition {c.name!r}, which has parameters of its own (kind={c.kind!r}): "
                 checked.append((what, c.S, c.n))
-        blocks = set()
-        for i, name in enumerate(self.names):
-            telling = tuple(k for k, c in enumerate(self.conditions) if not c.is_target[i])
-            if not telling:
+        targets = zip(*(c.is_target.tolist() for c in self.conditions), strict=True)
+        first: dict[tuple[bool, ...], str] = {}  # a variable for each set of conditions
+        for name, conditions in zip(self.names, targets, strict=True):
+            first.setdefault(conditions, name)
+        for conditions, name in first.items():
+            left = [
+                c for c, is_target in zip(self.conditions, conditions, strict=True) if not is_target
+            ]
+            if not left:
                 raise DataError(
                     f"{name!r} is a target in every condition, so that its causes are not identified: "
                     "add a condition without this target, or drop the variable"
                 )
-            if telling in blocks:
-                continue
-            blocks.add(telling)
-            left = [self.conditions[k] for k in telling]
             n = sum(c.n for c in left)
             S = np.sum([c.n / n * c.S for c in left], axis=0)
             still = [self.names[k] for k in np.flatnonzero(np.diag(S) <= 0)]
@@ -410,9 +413,10 @@ class JointMoments(Moments):
                     f"{quoted(still)} is constant in all conditions without the target {name!r}: drop "
                     "it, or add a condition in which both vary"
                 )
-            names = join_names([c.name for c in left])
-            what = f"conditions without the target {name!r} ({names}): "
-            what = "" if len(left) == len(self.conditions) else what
+            what = ""
+            if len(left) < len(self.conditions):
+                names = join_names([c.name for c in left])
+                what = f"conditions without the target {name!r} ({names}): "
             checked.append((what, S, n - len(left) + 1))
         for what, S, n in checked:
             try:

@@ -32,16 +32,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bowfree.data.covariance import check_cases, total_effect_matrix
+from bowfree.data.covariance import check_cases
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.sample import Bools, Floats, Indices, inverse_covariance
 from bowfree.errors import DataError, GraphError
+from bowfree.graph.encodings import closure
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup, node_index
 from bowfree.graph.text import quote
 from bowfree.model.fiml import FullInformation
-from bowfree.model.inference import Parameter, edge_label, expected_information, parameter_edge
+from bowfree.model.inference import (
+    Parameter,
+    edge_label,
+    information_of,
+    parameter_edge,
+    score_products,
+)
 from bowfree.results.display import (
     MOST_ROWS,
     Table,
@@ -159,12 +166,15 @@ def modification_indices(fit: Fit) -> ModificationIndices:
     effect, i, j = _places(legal)
     std_all = change / np.where(effect, sd[i] / sd[j], sd_errors[i] * sd_errors[j])
     numbers = np.stack([index, p_values, change, std_all], axis=1)[order].tolist()
-    rows = []
-    for s, values in zip(order.tolist(), numbers, strict=True):
-        cells = (*parameter_edge(names, legal[s]), *values)
-        rows.append(Row(**dict(zip(ModificationIndices._columns, cells, strict=True))))
-    skipped = [tuple(parameter_edge(names, p) for p in edges) for edges in (bows, cycles)]
-    return ModificationIndices(tuple(rows), skipped[0], skipped[1], names, fit.n)
+    edges, *skipped = (
+        [parameter_edge(names, p) for p in kind]
+        for kind in ([legal[s] for s in order.tolist()], bows, cycles)
+    )
+    rows = [
+        Row(a=a, mark=mark, b=b, index=index, p_value=p, expected_change=change, std_all=std)
+        for (a, mark, b), (index, p, change, std) in zip(edges, numbers, strict=True)
+    ]
+    return ModificationIndices(tuple(rows), *map(tuple, skipped), names, fit.n)
 
 
 def _places(parameters: Sequence[Parameter]) -> tuple[Bools, Indices, Indices]:
@@ -178,7 +188,7 @@ def _absent_edges(fit: Fit) -> tuple[list[Parameter], list[Parameter], list[Para
     """Return the parameters that could be freed, and those that would make a bow or a cycle."""
     graph, d = fit.graph, len(fit.graph)
     parents, spouses = graph._parents, graph._spouses
-    below = [graph._mask(graph.descendants(name)) for name in graph.nodes]
+    below = [closure(graph._children(), 1 << i) for i in range(d)]
     legal: list[Parameter] = []
     bows: list[Parameter] = []
     cycles: list[Parameter] = []
@@ -203,14 +213,14 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
         J *= np.outer(unit, unit)
         explained = np.sum(J[q:, :q] * np.linalg.solve(J[:q, :q], J[:q, q:]).T, axis=1)
         return slope[q:], np.where(1 - explained > _ROUNDING, 1 - explained, np.nan) / unit[q:] ** 2
-    A = np.eye(len(fit.B)) - fit.B
-    W, E = inverse_covariance(fit.Omega), total_effect_matrix(fit.B)
+    d, M = len(fit.B), score_products(fit.B, fit.Omega)
+    A, E, W = np.eye(d) - fit.B, M[:d, d:], M[d:, d:]
     WAS = W @ A @ fit.S
     effect, i, j = _places(candidates)
     gradient = np.where(effect, WAS[i, j], (WAS @ A.T @ W - W)[i, j])
     own = np.where(effect, E[j, i], W[j, i]) ** 2
-    own += W[i, i] * np.where(effect, fit.Sigma[j, j], W[j, j])
-    known = expected_information(fit.B, fit.Omega, 1.0, fit._parameters)
+    own += W[i, i] * np.where(effect, M[j, j], W[j, j])
+    known = information_of(M, fit._parameters)
     scale = 1 / np.sqrt(np.diag(known))
     try:
         root = np.linalg.cholesky(known * np.outer(scale, scale))
@@ -221,7 +231,7 @@ def _efficient_scores(fit: Fit, candidates: list[Parameter]) -> tuple[Floats, Fl
     left = np.empty(len(candidates))
     for start in range(0, len(candidates), _BATCH):
         some = slice(start, start + _BATCH)
-        shared = expected_information(fit.B, fit.Omega, 1.0, candidates[some], fit._parameters)
+        shared = information_of(M, candidates[some], fit._parameters)
         shared = solve_triangular(root, (scale * shared).T, lower=True, overwrite_b=True)
         left[some] = own[some] - np.einsum("st,st->t", shared, shared)
     left[~(left > _ROUNDING * own)] = np.nan

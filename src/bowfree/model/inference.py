@@ -144,21 +144,30 @@ def baseline_model(S: Floats, exogenous: Sequence[int]) -> tuple[Floats, tuple[P
 
 
 def expected_information(
-    B: Floats,
-    Omega: Floats,
-    n: float,
-    parameters: Sequence[Parameter],
-    others: Sequence[Parameter] | None = None,
+    B: Floats, Omega: Floats, n: float, parameters: Sequence[Parameter]
 ) -> Floats:
-    """Return the Fisher information ``n/2 tr(Sigma^-1 dSigma_s Sigma^-1 dSigma_t)``.
+    """Return the Fisher information ``n/2 tr(Sigma^-1 dSigma_s Sigma^-1 dSigma_t)``."""
+    return n * information_of(score_products(B, Omega), parameters)
 
-    It is that of all pairs of parameters, or between `parameters` and `others`. A parameter
-    (matrix, i, j) has u = e_i, and v = Omega E^T e_j for an effect or e_j for a covariance (half of
-    it for a variance). The products of u and v with W, the inverse of Omega, are entries of
-    Sigma, E and W, so that no system is solved.
-    """
+
+def score_products(B: Floats, Omega: Floats) -> Floats:
+    """Return the matrix with the blocks Sigma, E, E^T and W, the inverse of Omega."""
     d, E = len(B), total_effect_matrix(B)
-    M = np.block([[E @ Omega @ E.T, E], [E.T, inverse_covariance(Omega)]])
+    M = np.empty((2 * d, 2 * d))
+    M[:d, :d], M[:d, d:], M[d:, :d], M[d:, d:] = E @ Omega @ E.T, E, E.T, inverse_covariance(Omega)
+    return M
+
+
+def information_of(
+    M: Floats, parameters: Sequence[Parameter], others: Sequence[Parameter] | None = None
+) -> Floats:
+    """Return the information per observation of parameters, or between them and `others`.
+
+    A parameter (matrix, i, j) has u = e_i, and v = Omega E^T e_j for an effect or e_j for a
+    covariance (half of it for a variance). The products of u and v with W are entries of M, the
+    matrix of :func:`score_products`, so that no system is solved.
+    """
+    d = len(M) // 2
 
     def places(parameters: Sequence[Parameter]) -> tuple[Indices, Indices, Floats]:
         u = np.array([d + i for _, i, _ in parameters], dtype=np.intp)
@@ -167,7 +176,7 @@ def expected_information(
 
     u, v, half = places(parameters)
     x, y, weight = (u, v, half) if others is None else places(others)
-    X, Y = M[:, x], M[:, y] * (n * weight)
+    X, Y = M[:, x], M[:, y] * weight
     information: Floats = Y[u] * X[v] + X[u] * Y[v]
     information *= half[:, None]
     return information
