@@ -97,10 +97,11 @@ Covariances random_covariances(const Graph& graph, const std::vector<int>& order
     const int d = graph.d();
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
     field::Draw draw(seed);
-    const FieldModel shared = random_parameters(graph, draw);
+    FieldModel shared = random_parameters(graph, draw);
     Covariances Sigma;
+    Sigma.reserve(conditions.size());
     for (const Condition& condition : conditions) {
-        FieldModel here = shared;
+        FieldModel here = &condition == &conditions.back() ? std::move(shared) : shared;
         const auto change = [&](Element& value, ParameterUse use) {
             if (use == ParameterUse::absent) value = 0;
             if (use == ParameterUse::specific) value = draw();

@@ -166,15 +166,15 @@ def modification_indices(fit: Fit) -> ModificationIndices:
     effect, i, j = _places(legal)
     std_all = change / np.where(effect, sd[i] / sd[j], sd_errors[i] * sd_errors[j])
     numbers = np.stack([index, p_values, change, std_all], axis=1)[order].tolist()
-    edges, *skipped = (
-        [parameter_edge(names, p) for p in kind]
+    edges, with_bow, with_cycle = (
+        tuple([parameter_edge(names, p) for p in kind])
         for kind in ([legal[s] for s in order.tolist()], bows, cycles)
     )
     rows = [
         Row(a=a, mark=mark, b=b, index=index, p_value=p, expected_change=change, std_all=std)
         for (a, mark, b), (index, p, change, std) in zip(edges, numbers, strict=True)
     ]
-    return ModificationIndices(tuple(rows), *map(tuple, skipped), names, fit.n)
+    return ModificationIndices(tuple(rows), with_bow, with_cycle, names, fit.n)
 
 
 def _places(parameters: Sequence[Parameter]) -> tuple[Bools, Indices, Indices]:

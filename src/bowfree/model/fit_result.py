@@ -185,7 +185,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         """The number of different free entries of B and Omega."""
         if self.constraints is None:
             return len(self.B) + self.graph.n_edges
-        return self.constraints.matrices(self._parameters)[0].shape[1]
+        return len(self.constraints.matrices(self._parameters)[0].T)
 
     @cached_property
     def _K(self) -> Floats | None:

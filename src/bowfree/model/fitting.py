@@ -326,7 +326,7 @@ def fit_moments(
     names = graph.nodes
     certificate = tuple(
         [
-            Certificate(tuple([names[i] for i in nodes]), *own, _MORE_STARTS[more], rounded)
+            Certificate(tuple([names[i] for i in nodes]), *[*own, _MORE_STARTS[more], rounded])
             for nodes, *own, more, rounded in districts
         ]
     )

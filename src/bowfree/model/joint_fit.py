@@ -116,7 +116,7 @@ class JointFit(Fit):
         return self.moments
 
     @cached_property
-    def _own_total(self) -> tuple[float, int]:  # type: ignore[override]  # computed once
+    def _own_total(self) -> tuple[float, int]:
         number = self._joint._own_numbers(self.graph).sum()
         return math.fsum(self._joint._set_terms()[0]), int(number)
 
