@@ -13,7 +13,7 @@ namespace bowfree::bindings {
 namespace {
 
 Named exact(const Data& data, double n, double penalty, std::size_t cache_bytes, const Rules& rules,
-            int max_district, int max_parents, double tolerance, double score,
+            int max_district, int max_parents, double tolerance, double work_limit, double score,
             std::optional<double> seconds, const nb::object& progress) {
     JointData conditions = to_conditions(data);
     expect_nodes(rules, conditions.d);
@@ -38,7 +38,8 @@ Named exact(const Data& data, double n, double penalty, std::size_t cache_bytes,
     const ExactResult result = [&] {
         const Stop stop(continues, deadline_in(seconds));
         const nb::gil_scoped_release released;
-        return exact_search(scorer, rules, {max_district, max_parents, tolerance}, score, stop);
+        return exact_search(scorer, rules, {max_district, max_parents, tolerance, work_limit},
+                            score, stop);
     }();
     Named found;
     found["graph"] = result.graph ? nb::cast(to_bits(*result.graph)) : nb::none();
@@ -50,6 +51,7 @@ Named exact(const Data& data, double n, double penalty, std::size_t cache_bytes,
     found["fits"] = result.fitted;
     found["kept"] = result.kept;
     found["states"] = result.states;
+    found["work"] = result.work;
     return found;
 }
 
@@ -58,8 +60,8 @@ Named exact(const Data& data, double n, double penalty, std::size_t cache_bytes,
 void bind_exact(nb::module_& m) {
     m.def("exact_search", &exact, nb::arg("S"), nb::arg("n"), nb::arg("penalty"),
           nb::arg("cache_bytes"), nb::arg("rules"), nb::arg("max_district"), nb::arg("max_parents"),
-          nb::arg("tolerance"), nb::arg("score"), nb::arg("seconds").none() = nb::none(),
-          nb::arg("progress").none() = nb::none(),
+          nb::arg("tolerance"), nb::arg("work_limit"), nb::arg("score"),
+          nb::arg("seconds").none() = nb::none(), nb::arg("progress").none() = nb::none(),
           "The best graph of a space with small districts, if it is better than `score`; see "
           "cpp/search/exact.hpp. At most 20 nodes. `progress` is called with the number of fits."
           "Ctrl-C returns the best graph so far.");

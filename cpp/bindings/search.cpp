@@ -265,11 +265,13 @@ void bind_search(nb::module_& m) {
             "parents"_a, "spouses"_a, "The score of a graph, through the cache.")
         .def(
             "score_all",
-            [](Search& self) {
-                AllScores all = interruptibly(
-                    [&](const Stop& stop) { return score_all(self.scorer(), self.rules(), stop); });
+            [](Search& self, double least) {
+                AllScores all = interruptibly([&](const Stop& stop) {
+                    return score_all(self.scorer(), self.rules(), stop, least);
+                });
                 return std::pair(to_numpy(std::move(all.codes)), to_numpy(std::move(all.scores)));
             },
+            "least"_a = -infinity,
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/enumeration.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
 

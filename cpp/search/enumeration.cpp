@@ -1,16 +1,36 @@
 #include "search/enumeration.hpp"
 
+#include <bit>
 #include <cassert>
+#include <cmath>
 
 namespace bowfree {
 
-AllScores score_all(Scorer& scorer, const Rules& rules, const Stop& stop) {
+namespace {
+
+/// The largest number of edges of a graph with a score of at least `least`, whose log-likelihood is
+/// at most that of the unrestricted model.
+double most_edges(const Scorer& scorer, double least) {
+    const double none_omitted = infinity;
+    if (!scorer.is_plain() || scorer.data().rows) return none_omitted;
+    std::vector<double> L = scorer.data().conditions.front().S;
+    if (cholesky(L.data(), scorer.d()) < scorer.d()) return none_omitted;
+    double F = scorer.d();
+    for (int v = 0; v < scorer.d(); ++v) F += 2.0 * std::log(L[v * scorer.d() + v]);
+    return (scorer.constant() - 0.5 * F - least) / scorer.edge_cost();
+}
+
+}  // namespace
+
+AllScores score_all(Scorer& scorer, const Rules& rules, const Stop& stop, double least) {
     const int d = scorer.d();
     assert(d <= 5);
+    const double most = most_edges(scorer, least);
     Workspace workspace(scorer, stop);
     AllScores all;
     Graph graph(d);
     for (std::uint32_t code = 0; code < std::uint32_t{1} << 2 * n_pairs(d); ++code) {
+        if (std::popcount((code | code >> 1) & 0x55555555U) > most) continue;
         stop.check();
         std::uint32_t digits = code;
         for (int j = 1; j < d; ++j)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "dense.hpp"
 #include "search/move_table.hpp"
 
 namespace bowfree {
@@ -14,8 +15,9 @@ struct AllScores {
     std::vector<double> scores;
 };
 
-/// Scores all permitted graphs on `scorer.d()` <= 5 nodes, in ascending order of their codes.
-AllScores score_all(Scorer& scorer, const Rules& rules, const Stop& stop);
+/// Scores the permitted graphs on `scorer.d()` <= 5 nodes, in ascending order of their codes. Omits
+/// graphs with so many edges that their scores are below `least`, whatever their likelihood.
+AllScores score_all(Scorer& scorer, const Rules& rules, const Stop& stop, double least = -infinity);
 
 /// A permitted change of one pair, and the resulting gain of log-likelihood per observation; minus
 /// infinity when the two graphs cannot be compared.

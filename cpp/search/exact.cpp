@@ -17,7 +17,7 @@ void search_dags(exact::Space& space) {
     std::vector<double> rest(std::size_t{1} << space.d());
     std::vector<int> next(rest.size(), -1);  // the best node after each prefix
     for (Set placed = all; placed-- > 0;) {
-        if (placed % 1024 == 0) space.stop().check();
+        space.check(space.d());
         double best = -exact::infinity;
         each(all & ~placed, [&](int v) {
             const double value = space.single(v, placed) + rest[placed | bit(v)];
@@ -50,6 +50,7 @@ ExactResult exact_search(Scorer& scorer, const Rules& rules, const ExactOptions&
             search_dags(space);
         else
             exact::StateSearch(space, exact::Relaxation(space).list_districts()).run();
+        found.work = space.work();
         found.proved = true;
         found.bound = found.score;
     } catch (const Stopped&) {

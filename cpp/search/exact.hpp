@@ -41,6 +41,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "graph/graph.hpp"
@@ -54,6 +55,8 @@ struct ExactOptions {
     int max_district = 2;
     int max_parents = 3;      ///< of every node
     double tolerance = 1e-9;  ///< graphs that are better by less are not looked for
+    /// In multiplications, approximately: the same on every machine.
+    double work_limit = std::numeric_limits<double>::infinity();
 };
 
 struct ExactResult {
@@ -66,6 +69,7 @@ struct ExactResult {
     std::int64_t fitted = 0;     ///< districts fitted
     std::int64_t kept = 0;       ///< districts that may be part of a better graph
     std::int64_t states = 0;     ///< states of the dynamic program or of A* search
+    double work = 0.0;           ///< in the units of the limit
 };
 
 /// The largest number of nodes.
@@ -76,7 +80,7 @@ inline constexpr int exact_district_limit = 6;
 /// Searches the graphs that satisfy the rules about pairs and nodes (knowledge, DAGs, bidirected
 /// graphs, in-degree) and the options; rules about the whole graph are ignored. `score` is that of a
 /// known graph, or -infinity. Data with interventions require districts of one node. When `stop` is
-/// raised, the best graph so far and a bound are returned.
+/// raised or the work limit is reached, the best graph so far and a bound are returned.
 ExactResult exact_search(Scorer& scorer, const Rules& rules, const ExactOptions& options,
                          double score, const Stop& stop);
 

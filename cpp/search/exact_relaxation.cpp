@@ -13,12 +13,11 @@ void Relaxation::bound_cells() {
         auto& group_best = group_best_[k];
         for (Set group = 1; group <= all; ++group)
             space_.each_group_member(group, k, [&](Set others) {
-                space_.stop().check();
                 group_best[group] = std::max(group_best[group], space_.closing_of_others(others));
             });
         for (int c = 0; c < d; ++c)
             each_subset(all ^ bit(c), [&](Set prefix) {
-                space_.stop().check();
+                space_.check(static_cast<double>(std::size_t{1} << std::popcount(prefix)));
                 double best = -infinity;
                 each_subset(prefix, [&](Set group) {
                     const int own = std::popcount(prefix & ~group);
@@ -56,7 +55,7 @@ void Relaxation::relax() {
         });
     };
     for (Set placed = all; placed-- > 0;) {
-        space_.stop().check();
+        space_.check(2.0 * d * d * space_.largest());
         for (int u = 0; u <= std::popcount(placed); ++u) {
             double& best = rest[placed * width + u];
             each_step(placed, u, [&](std::size_t next, double value) {
@@ -138,7 +137,6 @@ void Relaxation::each_district(const Cell& cell, const double& least,
         const double base = own - space_.cost() * n_uncovered;
         if (!(group_best_[cell.size - 1][group] + base > least)) return;
         space_.each_group_member(group, cell.size - 1, [&](Set others) {
-            space_.stop().check();
             const double bound = space_.closing_of_others(others) + base;
             if (bound > least && bound > space_.closing_of_singles(cell.c, cell.prefix, others))
                 space_.each_district_with(cell.c, cell.prefix, others, uncovered, least, visit);

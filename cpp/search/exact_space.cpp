@@ -8,6 +8,9 @@
 
 namespace bowfree::exact {
 
+// Work of a bound of a district, approximately.
+constexpr double bound_work = 100.0;
+
 // Starts of the fits that bound larger districts.
 constexpr int n_pair_starts = 3;
 
@@ -24,6 +27,7 @@ Space::Space(Scorer& scorer, const Rules& rules, const ExactOptions& options, Ex
       single_(d_, -infinity),
       share_(largest_ > 1 ? d_ : 1, -infinity),
       scratch_(d_) {
+    workspace_.work_limit = options.work_limit;
     for (int v = 0; v < d_; ++v) {
         Set may_be_parents = 0, must_be_parents = 0, may_be_spouses = 0, must_be_spouses = 0;
         for (int u = 0; u < d_; ++u) {
@@ -97,7 +101,7 @@ void Space::fill_single() {
         each_subset(others & may_be_parents_[v], [&](Set parents) {
             const bool within = std::popcount(parents) <= most;
             if ((!within && largest_ == 1) || (must_be_parents_[v] & ~parents)) return;
-            stop_.check();
+            check(d_);
             double value = 0.0;
             if (observational) {
                 value = loglik(v, parents);
@@ -208,13 +212,13 @@ double Space::pair_loglik(int a, int b) {
     const std::uint64_t key = ((static_cast<std::uint64_t>(a * d_ + b) << d_) | A) << d_ | B;
     const auto [entry, fresh] = pairs_.try_emplace(key, 0.0);
     if (!fresh) return entry->second;
-    stop_.check();
     Graph graph(d_);
     graph.parents(a)[0] = A;
     graph.parents(b)[0] = B;
     graph.add_bidirected(a, b);
     const FitOptions starts{n_pair_starts, 0, false, false};
     const DistrictFit fit = workspace_.fitter.fit(make_district(graph, {a, b}), starts);
+    check(workspace_.fitter.work());
     ++found_.fitted;
     stop_.count_result();
     return entry->second = -0.5 * fit.objective;
@@ -332,6 +336,7 @@ void Space::each_group_member(Set group, int k, const std::function<void(Set)>& 
 }
 
 double Space::closing_of_others(Set others) {
+    check(bound_work);
     int arrows = 0, heads = 0;
     each(others, [&](int v) {
         arrows += std::popcount(parents_of(v));
@@ -361,6 +366,7 @@ void Space::each_district_with(int c, Set prefix, Set others, Set uncovered, con
         if (has_child_in(c, others) || component(c, members) != members) return;
         if (!permits_spouses(members)) return;
         each_parents(c, outside, uncovered, [&] {
+            check(bound_work);
             ++found_.bounded;
             Candidate candidate = built(members);
             const double costs = cost() * count_edges_of(candidate) + shares;

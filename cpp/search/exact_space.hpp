@@ -102,7 +102,12 @@ class Space {
     int max_parents() const { return options_.max_parents; }
     double cost() const { return scorer_.edge_cost(); }  ///< of an edge
     ExactResult& found() { return found_; }
-    const Stop& stop() const { return stop_; }
+    /// Counts work, and throws `Stopped` at the work limit or when a stop is requested.
+    void check(double work) {
+        stop_.check();
+        workspace_.count(work);
+    }
+    double work() const { return workspace_.effort.work; }
 
     /// What the value of a graph must exceed to be better than the known one.
     double threshold() const { return found_.score + options_.tolerance - scorer_.constant(); }

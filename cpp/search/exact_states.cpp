@@ -33,7 +33,6 @@ StateSearch::StateSearch(Space& space, std::vector<Kept> kept)
 void StateSearch::run() {
     add_state({}, nullptr);
     while (!queue_.empty()) {
-        space_.stop().check();
         const auto [value, index] = queue_.top();
         space_.lower_bound(value);
         if (!(value > space_.threshold())) break;
@@ -111,6 +110,7 @@ double StateSearch::completion(const State& state) {
     const Set open = all_ & ~state.placed, busy = state.placed | state.pending;
     const int m = std::popcount(open);
     const std::size_t size = std::size_t{1} << m;
+    space_.check(static_cast<double>(size) * m * m);
     std::array<int, exact_limit> nodes{}, local{};
     int k = 0;
     each(open, [&](int v) {

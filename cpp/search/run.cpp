@@ -135,6 +135,7 @@ void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) 
         }
     }
     climber.table().set_graph(best);
+    climber.record();  // a climb without steps has not recorded it
 }
 
 /// Moves the climber to the best DAG over orders.

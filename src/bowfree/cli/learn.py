@@ -193,6 +193,8 @@ class _Findings:
         runs = result.confidence
         yield f"score {result.score:.6f} (penalty {result.penalty:g} log n per variable and edge)"
         yield f"{runs.at_best} of {runs.runs} runs reached this score, in {result.seconds:.2f} s"
+        if result.proof:
+            yield result.proof
         if average is not None:
             yield ""
             yield "total effects, averaged over all graphs that the data support:"

@@ -1,43 +1,32 @@
 """Exact search: the best graph of a space with small districts, with a proof or a bound.
 
-The score is a sum over districts. The core (``cpp/search/exact.hpp``) combines dynamic programming
-over orders of the variables, bounds of districts before they are fitted, and A* search over the few
-districts that remain. It knows the rules about single pairs and nodes. The other rules (ancestral
-and arid graphs, the number of edges) are imposed by branching here: if the best graph violates one
-of them, every permitted graph lacks one edge of a smallest set that violates it.
+A greedy search comes first; :mod:`bowfree.search.proof` then looks for a better graph until there is
+none.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import BowfreeError, DataError, KnowledgeError, TimeIsUp
-from bowfree.graph.encodings import graph_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, GraphClass, Means, Missing, Penalty, Rng, public
-from bowfree.results.display import count
 from bowfree.search.greedy import adapt_to_data, check_finite_n, search_moments
 from bowfree.search.plan import Strategy
-from bowfree.search.result import TOLERANCE, SearchConfidence, SearchInterrupted, SearchResult
+from bowfree.search.proof import DEFAULT_DISTRICT, MAX_DISTRICT, MAX_NODES, Proof
+from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
 from bowfree.search.scheduler import Setup
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.validation import check_count
-
-MAX_NODES, MAX_DISTRICT = 20, 6  # as in cpp/search/exact.hpp
-DEFAULT_DISTRICT = 2
-
-_Edges = tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,8 +38,6 @@ class ExactResult(SearchResult):
 
     Attributes
     ----------
-    proved : bool
-        Whether no graph of the space has a better score (by more than 1e-9).
     bound : float
         No graph of the space has a score above this; equal to `score` if that is proved.
     max_parents : int or None
@@ -59,7 +46,6 @@ class ExactResult(SearchResult):
         Numbers of districts fitted and of states of the search.
     """
 
-    proved: bool = False
     bound: float = float("inf")
     max_parents: int | None = None
     fits: int = 0
@@ -70,15 +56,9 @@ class ExactResult(SearchResult):
         """Difference of `bound` and `score`, in units of ``n * score``."""
         return self.moments.n * (self.bound - self.score)
 
-    @property
-    def confidence(self) -> SearchConfidence:
-        """How likely it is that the best graph was found: certain if that is proved."""
-        found = super().confidence
-        return replace(found, missed=0.0, proved=True) if self.proved else found
-
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers."""
-        own = ("proved", "bound", "gap", "max_parents", "fits", "states")
+        own = ("bound", "gap", "max_parents", "fits", "states")
         return super().to_dict() | {name: getattr(self, name) for name in own}
 
     def _headline(self) -> str:
@@ -183,7 +163,7 @@ def exact_search(
     within, rule, notes = adapt_to_data(moments, within, rule)
     setup = Setup(moments, within, rule, Strategy())
     greedy = _greedy(setup, start, max_parents, budget)
-    proof = _Proof(setup, max_parents, budget)
+    proof = Proof(setup, max_parents, budget)
     core = setup.core()
     starts = [setup.required_graph, *([start] if isinstance(start, MixedGraph) else [])]
     if greedy is not None:
@@ -203,14 +183,9 @@ def exact_search(
     best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
     score = core.score(*best[0]._bits())
     bound = score if proof.proved else max(score, proof.bound)
-    considered = str(within)
-    if max_parents is not None:
-        considered += f", and at most {count(max_parents, 'parent')} of a node"
-    if proof.proved:
-        notes.append(f"proved best among {considered}")
-    else:
+    if not proof.proved:
         gap = moments.n * (bound - score)
-        notes.append(f"at most {gap:.2f} units of n * score below the best of {considered}")
+        notes.append(f"at most {gap:.2f} units of n * score below the best of {proof.considered}")
     result = ExactResult(
         graph=best[0],
         score=score,
@@ -225,6 +200,7 @@ def exact_search(
         holdout=greedy.holdout if greedy else None,
         notes=tuple(notes),
         proved=proof.proved,
+        proof=f"proved best among {proof.considered}" if proof.proved else "",
         bound=bound,
         max_parents=max_parents,
         fits=proof.fits,
@@ -233,96 +209,6 @@ def exact_search(
     if proof.interrupted:
         raise SearchInterrupted(result)
     return result
-
-
-class _Proof:
-    """The best graph so far, and a bound that falls until it is proved."""
-
-    def __init__(self, setup: Setup, max_parents: int | None, budget: Budget) -> None:
-        self._setup = setup
-        self._budget = budget
-        self._names = setup.moments.names
-        self._rules = setup.space.rules(self._names)
-        self.max_parents = len(self._names) if max_parents is None else max_parents
-        self.graph: MixedGraph | None = None
-        self.score = self.bound = float("-inf")
-        self.proved = self.interrupted = False
-        self.fits = self.states = 0
-
-    def permits(self, graph: MixedGraph) -> bool:
-        """Return whether a graph is in the space."""
-        most = max(mask.bit_count() for mask in graph._parents)
-        return most <= self.max_parents and self._rules.permits(*graph._bits())
-
-    def improve(self, graph: MixedGraph, score: float) -> None:
-        """Keep a permitted graph if it is the best so far."""
-        if self.graph is None or score > self.score:
-            self.graph, self.score = graph, score
-
-    def run(self) -> None:
-        """Search until the best graph is proved or time is up.
-
-        A subproblem has a bound and the edges that it forbids; the best bound comes first.
-        """
-        queue: list[tuple[float, _Edges]] = [(float("-inf"), ())]
-        while queue:
-            negative_bound, forbidden = heapq.heappop(queue)
-            self.bound = max(-negative_bound, self.score)
-            if -negative_bound <= self.score + TOLERANCE:
-                break
-            found = self._solve(forbidden)
-            self.fits += found["fits"]
-            self.states += found["states"]
-            graph = None if found["graph"] is None else graph_of_bits(self._names, *found["graph"])
-            if graph is not None and self._rules.permits(*graph._bits()):
-                self.improve(graph, found["score"])
-            elif graph is not None and found["proved"]:
-                for edge in self._conflict(graph):
-                    heapq.heappush(queue, (-found["score"], (*forbidden, edge)))
-            self.interrupted = found["interrupted"]
-            if not found["proved"]:
-                others = -queue[0][0] if queue else float("-inf")
-                self.bound = max(min(found["bound"], -negative_bound), others, self.score)
-                return
-        self.proved, self.bound = True, self.score
-
-    def _solve(self, forbidden: _Edges) -> dict[str, Any]:
-        """Return the best graph without the forbidden edges, if it is better than the known one."""
-        setup, space = self._setup, self._setup.space
-        known = replace(space.knowledge, forbidden=(*space.knowledge.forbidden, *forbidden))
-        found: dict[str, Any] = _core.exact_search(
-            setup.moments._core_data(setup.rule.method),
-            setup.moments.n,
-            setup.rule.weight,
-            setup.strategy.cache_bytes,
-            replace(space, knowledge=known).rules(self._names),
-            space.max_district or DEFAULT_DISTRICT,
-            self.max_parents,
-            TOLERANCE,
-            self.score,
-            self._budget.seconds_left,
-            self._report_progress,
-        )
-        return found
-
-    def _report_progress(self, n_fits: int) -> None:
-        done = self.fits + n_fits
-        best = None if self.graph is None else self.score
-        self._budget.report_progress("districts", done, done, best)
-
-    def _conflict(self, graph: MixedGraph) -> list[tuple[str, str, str]]:
-        """Return a smallest set of edges that no permitted graph contains."""
-        required = set(self._setup.required_graph.edges)
-        edges = list(graph.edges)
-        for edge in graph.edges:
-            fewer = [other for other in edges if other != edge]
-            pairs: dict[str, list[tuple[str, str]]] = {"->": [], "<->": []}
-            for a, mark, b in fewer:
-                pairs[mark].append((a, b))
-            smaller = MixedGraph(self._names, pairs["->"], pairs["<->"])
-            if edge not in required and not self._rules.permits(*smaller._bits()):
-                edges = fewer
-        return [edge for edge in edges if edge not in required]
 
 
 def _check_size(

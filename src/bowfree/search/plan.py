@@ -27,6 +27,7 @@ DIRECTIONS: tuple[Direction, ...] = get_args(Direction)  # in the order of cpp/s
 RANDOM_STARTS = 100  # of "restart", as in the paper
 WINDOW = 10.0  # of the pool, in units of n * score
 MAX_RUNS = 100_000  # in the first round; the result contains all runs
+STREAMS_PER_ROUND = 1_000_000  # of random numbers, one for each run
 
 RUN_KINDS = ("climb", "sparse", "dag-first", "kicks")  # as in cpp/search/run.hpp
 CLIMB, SPARSE, DAG_FIRST, KICKS = range(4)
@@ -180,7 +181,11 @@ class Plan:
         ranks = [0 if k % 2 == 0 else (k + 1) // 2 for k in range(n_runs)]
         return [
             RunTask(
-                KICKS, seed, 1_000_000 * number + k, ends[min(rank, len(ends) - 1)].graph, limit
+                KICKS,
+                seed,
+                STREAMS_PER_ROUND * number + k,
+                ends[min(rank, len(ends) - 1)].graph,
+                limit,
             )
             for k, rank in enumerate(ranks)
         ]

@@ -3,8 +3,8 @@
 :class:`LearnedGraph` has the methods that :class:`SearchResult` shares with
 :class:`bowfree.search.ExhaustiveResult`.
 
-A greedy search proves nothing, but the runs of its first round are independent. If many of them end
-at the best score, a better graph is unlikely (:class:`SearchConfidence`). Its probability was
+A greedy search by itself proves nothing (:mod:`bowfree.search.proof` may afterwards), but the runs of
+its first round are independent. If many of them end at the best score, a better graph is unlikely (:class:`SearchConfidence`). Its probability was
 estimated in simulations (``benchmarks/bench_confidence.py``): five searches with other seeds were
 run on the same data, and it was counted how often one of them found a better graph. Up to twelve
 variables this is rare. Beyond, it depends mostly on the density of the best graph, then on the
@@ -84,7 +84,9 @@ class SearchConfidence(TextDisplay, ToDict):
         Estimated probability that five times as many runs would find a better graph. NaN if the
         search was ended early or errors are non-Gaussian, and 0 if the best graph is proved.
     proved : bool
-        Whether no better graph exists, see :func:`bowfree.exact_search`.
+        Whether no graph of the search space is better.
+    proof : str
+        What is proved: that, or that no graph of a part of the space is better. Empty if nothing is.
     """
 
     runs: int
@@ -94,6 +96,7 @@ class SearchConfidence(TextDisplay, ToDict):
     arrivals: int
     missed: float
     proved: bool = False
+    proof: str = ""
 
     @property
     def runs_agree(self) -> bool:
@@ -113,6 +116,8 @@ class SearchConfidence(TextDisplay, ToDict):
 
     def _sections(self) -> Iterator[str]:
         yield self._headline()
+        if self.proof:
+            yield self.proof
         if not (self.proved or math.isnan(self.missed)):
             yield f"in simulations, {percent(self.missed)} of such searches missed a better graph"
         if not self.reliable:
@@ -390,6 +395,10 @@ class SearchResult(LearnedGraph):
         The score: its penalty, and the method of the fits.
     complete : bool
         False if a time limit or an interrupt ended the search early.
+    proved : bool
+        Whether it is proved that no graph of the space has a better score (by more than 1e-9).
+    proof : str
+        What is proved, see :class:`SearchConfidence`.
     seconds : float
         Run time.
     settings : mapping
@@ -420,6 +429,8 @@ class SearchResult(LearnedGraph):
     holdout: Moments | None = None
     targets: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
+    proved: bool = False
+    proof: str = ""
 
     @property
     def hit_work_limit(self) -> bool:
@@ -433,18 +444,30 @@ class SearchResult(LearnedGraph):
         independent = sum(run.strategy != "kicks" for run in self.runs)
         agreeing = sum(run.strategy != "kicks" for run in at_best)
         arrivals = sum(run.path[0] < self.score - TOLERANCE for run in at_best)
-        missed = float("nan")
-        if self.complete and not isinstance(self.moments.sample, NonGaussianRows):
+        missed = 0.0 if self.proved else float("nan")
+        if (
+            self.complete
+            and not self.proved
+            and not isinstance(self.moments.sample, NonGaussianRows)
+        ):
             n_nodes, n_edges = len(self.graph), self.graph.n_edges
             missed = missed_probability(independent, agreeing, arrivals, n_nodes, n_edges)
         return SearchConfidence(
-            len(self.runs), len(at_best), independent, agreeing, arrivals, missed
+            len(self.runs),
+            len(at_best),
+            independent,
+            agreeing,
+            arrivals,
+            missed,
+            self.proved,
+            self.proof,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain lists and numbers."""
         return self._content() | {
             "complete": self.complete,
+            "proved": self.proved,
             "confidence": to_plain(self.confidence),
             "seconds": self.seconds,
             "best_graphs": [str(graph) for graph in self.best_graphs],

@@ -27,7 +27,16 @@ from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.parallel.tasks import LazyTasks, run_tasks
 from bowfree.search.checkpoint import Checkpoint
-from bowfree.search.plan import RUN_KINDS, Plan, RunTask, Strategy, least_gain_for, patience_for
+from bowfree.search.plan import (
+    CLIMB,
+    RUN_KINDS,
+    STREAMS_PER_ROUND,
+    Plan,
+    RunTask,
+    Strategy,
+    least_gain_for,
+    patience_for,
+)
 from bowfree.search.result import TOLERANCE, ScoredGraph, SearchRun
 from bowfree.space.search_space import SearchSpace
 
@@ -179,6 +188,7 @@ class Scheduler:
         self.runs: dict[tuple[int, int], SearchRun] = {}
         self.batch: list[tuple[int, int, RunTask]] = []  # (round, index) of the runs in progress
         self.planned = 0
+        self.n_rounds = 0
         self.stopped = False
         self.hit_work_limit = False
         self.saved, self.save_failed = time.monotonic(), False
@@ -207,9 +217,18 @@ class Scheduler:
             without_gain = 0 if gained else without_gain + 1
         self.save()
 
+    def climb_from(self, graph: MixedGraph) -> None:
+        """Execute a last round, one run from a graph that is better than those found."""
+        number = self.n_rounds
+        self.execute_round(
+            number, [RunTask(CLIMB, self.checkpoint.seed, STREAMS_PER_ROUND * number, graph)]
+        )
+        self.save()
+
     def execute_round(self, number: int, tasks: list[RunTask]) -> None:
         """Execute the tasks that are not in the checkpoint."""
         self.planned += len(tasks)
+        self.n_rounds = number + 1
         done = {key: run for key, run in self.checkpoint.runs.items() if key[0] == number}
         self.runs |= done
         self.batch = [(number, k, task) for k, task in enumerate(tasks) if (number, k) not in done]

@@ -231,6 +231,8 @@ def _caption(fit: Fit, result: SearchResult | ExhaustiveResult | Fit, summary: C
     found = [f"{n}; score {score:.4f} (penalty {fit.penalty:g}){test}."]
     if summary.n_members > 1:
         found.append(f"{summary.n_members:,}{more} graphs fit all data equally well.")
+    if isinstance(result, SearchResult) and result.proof:
+        found.append(f"{result.proof[0].upper()}{result.proof[1:]}.")
     if isinstance(result, SearchResult) and result.holdout is None:
         found.append("The graph was chosen on the same data.")
     return " ".join(found)
