@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -194,15 +192,3 @@ def test_experiments():
 def test_debug_shows_the_traceback(plants):
     result = run("--debug", "fit", plants, "--graph", "sun ->", code=1)
     assert isinstance(result.exception, bf.BowfreeError)
-
-
-def test_help_loads_nothing_heavy():
-    code = (
-        "import sys; sys.argv = ['bowfree', '--help']\n"
-        "from bowfree.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print([m for m in ('scipy', 'sklearn', 'pandas', 'narwhals', 'networkx', 'matplotlib', "
-        "'jinja2', 'rich') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"

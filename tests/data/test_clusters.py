@@ -86,13 +86,6 @@ def test_clusters_are_not_divided():
     assert rows.moments(np.arange(400)).n == bf.moments(data, clusters="school").n
 
 
-def test_bootstrap_of_clusters():
-    data = table(0.4).assign(school=LABELS)
-    found = bf.bootstrap(data, clusters="school", n_resamples=40, restarts=1, rng=1)
-    assert found.adjacent[1, 0] > 0.9
-    assert found.adjacent[2, 3] < 0.3
-
-
 def test_rows_with_missing_values():
     data = table(0.4).assign(school=LABELS)
     data.loc[:4, "x"] = np.nan

@@ -130,13 +130,6 @@ def test_places_are_counted_in_all_line_ends(end):
         assert caught.value.line == 2
 
 
-@pytest.mark.parametrize("format", formats.FORMATS)
-@pytest.mark.parametrize("text", [None, 5, b"x", ["x"]])
-def test_only_text_is_text(format, text):
-    with pytest.raises(bf.errors.ParseError, match=type(text).__name__):
-        formats.read(text, format=format)
-
-
 @pytest.mark.parametrize(
     "matrix",
     [
@@ -153,9 +146,3 @@ def test_only_text_is_text(format, text):
 def test_a_matrix_has_numbers(matrix):
     with pytest.raises(bf.errors.ParseError, match=r"does not consist of numbers|square"):
         formats.from_matrix(matrix, format="ggm")
-
-
-@pytest.mark.parametrize("nodes", [5, [[], []], [1, 2], "xy"])
-def test_names_of_a_matrix_are_names(nodes):
-    with pytest.raises(bf.BowfreeError, match="names"):
-        formats.from_matrix([[0, 1], [0, 0]], format="ggm", nodes=nodes)

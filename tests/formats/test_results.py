@@ -1,7 +1,5 @@
 """Results can be written in every format in place of their graph."""
 
-from functools import partial
-
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -89,11 +87,3 @@ def test_pags_are_read_as_they_were_written(graph):
 def test_what_is_no_pag_is_refused(source, format, problem):
     with pytest.raises(bf.BowfreeError, match=problem):
         formats.read_pag(source, format=format)
-
-
-@pytest.mark.parametrize("value", [None, 3, "x -> y", COV])
-def test_what_has_no_graph_is_refused(value):
-    writers = [*WRITERS, *(partial(formats.write, format=name) for name in ("dot", "ggm"))]
-    for writer in writers:
-        with pytest.raises(bf.errors.GraphError, match="expected a graph"):
-            writer(value)

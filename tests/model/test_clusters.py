@@ -46,28 +46,6 @@ def test_repeated_rows_add_nothing():
         assert (a.estimate, a.se) == pytest.approx((b.estimate, b.se))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"clusters": np.repeat(np.arange(40), 5)},
-        {"fixed_x": True, "se": "robust", "test": "satorra-bentler"},
-    ],
-)
-def test_units_that_are_powers_of_two_change_no_bit(options):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4))
-    graph, unit = bf.parse("a -> c <- b <-> a, c -> d"), 2.0 ** np.array([0, 13, -9, 4])
-    one, other = (
-        bf.fit(graph, dict(zip("abcd", (X * units).T, strict=True)), **options)
-        for units in (np.ones(4), unit)
-    )
-    scale = dict(zip("abcd", unit, strict=True))
-    for a, b in zip(one.estimates(), other.estimates(), strict=True):
-        units = scale[a.b] / scale[a.a] if a.mark == "->" else scale[a.a] * scale[a.b]
-        assert (a.estimate * units, a.se * units) == (b.estimate, b.se)
-    assert one.scaled == other.scaled
-
-
 def test_bootstrap_resamples_clusters():
     data, labels = clustered(60, 6)
     fit = bf.fit(GRAPH, data, clusters=labels)
@@ -78,23 +56,3 @@ def test_bootstrap_resamples_clusters():
         assert drawn.edge("x -> y").se == pytest.approx(fit.edge("x -> y").se, rel=0.2)
     rows = bf.fit(GRAPH, data, se="bootstrap", n_bootstrap=400, rng=1)
     assert rows.edge("x -> y").se < 0.8 * fit.edge("x -> y").se
-
-
-@pytest.mark.parametrize(
-    ("clusters", "problem"),
-    [
-        ("school", "no column 'school' of clusters"),
-        ([1, 2, 3], "one label for each of the 60"),
-        (np.ones(60), "at least two clusters"),
-        (np.r_[np.nan, np.ones(59)], "missing labels"),
-    ],
-)
-def test_bad_clusters(clusters, problem):
-    data, _ = clustered(60, 1)
-    with pytest.raises(bf.errors.DataError, match=problem):
-        bf.fit(GRAPH, data, clusters=clusters)
-
-
-def test_clusters_need_rows():
-    with pytest.raises(bf.errors.DataError, match="observations in rows"):
-        bf.fit(GRAPH, cov=np.eye(2), n=60, clusters=np.arange(60))

@@ -107,18 +107,6 @@ def test_conditions_of_different_kinds():
     assert fit.Omega[1, 1] == pytest.approx((80 * left[0] + 50 * left[2]) / 130, rel=1e-6)
 
 
-def test_shared_means_without_targets_are_one_table():
-    parts = [chain(60), chain(40)]
-    table = {name: np.concatenate([part[name] for part in parts]) for name in "xyz"}
-    shared = bf.fit(CHAIN, [bf.Condition(part) for part in parts], means="shared")
-    one = bf.fit(CHAIN, table)
-    np.testing.assert_allclose(shared.B, one.B, rtol=1e-10)
-    assert (shared.loglik, shared.score) == pytest.approx((one.loglik, one.score), rel=1e-12)
-    assert sum(c.loglik for c in shared.conditions) == pytest.approx(one.loglik, rel=1e-12)
-    # One mean of three is left over: three more degrees of freedom, beside six covariances.
-    assert shared.df == bf.fit(CHAIN, [bf.Condition(part) for part in parts]).df + 3
-
-
 def test_one_node_with_shared_means_is_a_regression_with_a_constant():
     parts = [chain(60), chain(40, set_y=7.0), chain(50, shift=4.0)]
     targets = ([], ["y"], ["x"])

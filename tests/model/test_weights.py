@@ -21,14 +21,6 @@ def test_smallest_example():
     assert_allclose(weighted.S, bf.moments({"x": [0.0, 2.5, 2.5]}).S)
 
 
-def test_estimates_are_those_of_repeated_rows():
-    repeated = DATA.loc[np.repeat(DATA.index, WEIGHTS)]
-    weighted = bf.fit(CHAIN, DATA, weights=WEIGHTS)
-    assert_allclose(weighted.B, bf.fit(CHAIN, repeated).B)
-    assert weighted.n == 200
-    assert (weighted.se, weighted.test) == ("robust", "satorra-bentler")
-
-
 def test_gamma_and_its_slow_twin():
     moments = bf.moments(DATA, weights=WEIGHTS)
     w = WEIGHTS / WEIGHTS.mean()
@@ -37,12 +29,6 @@ def test_gamma_and_its_slow_twin():
         share = weight * (np.outer(row, row) - moments.S)[np.tril_indices(3)]
         total = total + np.outer(share, share) / 200
     assert_allclose(moments.Gamma, total)
-
-
-def test_effective_n_is_kishs():
-    moments = bf.moments(DATA, weights=WEIGHTS)
-    assert moments.n == round(WEIGHTS.sum() ** 2 / np.sum(WEIGHTS**2))
-    assert moments.n < moments.n_rows == 200
 
 
 def test_standard_errors_cover_a_sample_drawn_unequally():

@@ -356,6 +356,7 @@ FUNCTIONS = {
     "fit, sandwich": lambda copy: numbers_of_fit(
         copy, se="robust-huber-white", test="yuan-bentler"
     ),
+    "fit, fixed x": lambda copy: numbers_of_fit(copy, se="robust", fixed_x=True),
     "fit, ricf": lambda copy: numbers_of_fit(copy, method="ricf"),
     "fit, fiml": lambda copy: numbers_of_fit(incomplete(copy), missing="fiml"),
     "fit, two-stage": lambda copy: numbers_of_fit(incomplete(copy), missing="two-stage"),

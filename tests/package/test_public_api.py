@@ -41,6 +41,7 @@ from hypothesis import strategies as st
 import bowfree as bf
 from bowfree.text_reading import truncate
 from hostile import MAKERS, OBJECTS
+from one_of_each import one_of_each
 
 EXAMPLES = int(os.environ.get("BOWFREE_API_EXAMPLES", "6"))
 EVERY = 1 if EXAMPLES >= 100 else 8  # of the wrong objects; `nox -s fuzz` tries all
@@ -62,40 +63,11 @@ CONDITIONS = [bf.Condition(DATA), bf.Condition(DATA), bf.Condition(DATA, targets
 def results() -> dict[type, Any]:
     """Return one of each public class that functions return."""
     search = bf.greedy_search(DATA, rng=1, strategy=QUICK)
-    fit = bf.fit(GRAPH, DATA)
-    members = bf.equivalence_class(GRAPH)
-    bounds = bf.effect_bounds(members, DATA)
-    samples = bf.structure_mcmc(DATA, steps=60, burn_in=6, thin=3, chains=2, rng=1)
-    average = bf.averaged_effects(search, steps=400, rng=1)
-    again = bf.bootstrap(DATA, n_resamples=3, confidence=0.1, strategy=QUICK, rng=1)
-    exact = bf.exhaustive_search(DATA)
-    done = bf.intervene(fit, {"a": 1.0})
-    pair = {"of": "a", "on": "b"}
-    robust = bf.fit(GRAPH, DATA.mask(DATA > 2), missing="fiml", test="yuan-bentler")
-    joint = bf.fit(GRAPH, CONDITIONS)
     made = [
-        joint, joint.conditions, CONDITIONS[0], joint.sharing_test(),
-        search, search.confidence, fit, fit.summary(), fit.indices, *fit.estimates(),
-        fit.standard_errors(),
-        fit.total_effects(), fit.total_effects().effect(**pair), fit.sem(), members,
-        members.summary(), bf.empirical_class(GRAPH, DATA), bf.explain_equivalence(GRAPH, GRAPH),
-        bf.constraint_tests(GRAPH, DATA), bounds, bounds.effect(**pair),
-        bf.model.district_scores(GRAPH, DATA), done, done.variable("b"), samples, average,
-        average.effect(**pair), average.edge("a -> b"), again, again.effect(**pair), exact,
-        exact.classes(), bf.choose_penalty(DATA, penalties=[0.5, 1.0], cv=2, strategy=QUICK, rng=1),
-        bf.stability_selection(DATA, n_halves=2, strategy=QUICK, rng=1),
-        GRAPH.pag(), GRAPH.identified(), bf.equivalence.atlas(2), bf.Progress("runs", 1, 2, 0.5, 0.5),
-        bf.search.SearchInterrupted(search), bf.errors.WorkInterrupted(search), bf.design(GRAPH),
-        next(GRAPH.paths("a", "b")), next(GRAPH.treks("b", "c")),
-        robust.scaled, robust.moments.missing_values,
-        bf.BAPLearner(random_state=1, strategy=QUICK).fit(DATA), GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
-        fit.modification_indices(), fit.predict(DATA, of="a"), fit.residuals(DATA),
-        bf.edge_changes(GRAPH, DATA), bf.compare({"a": GRAPH, "b": bf.parse("a, b, c")}, DATA),
-        bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=3, confidence=0.1, rng=1),
-        bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=3, confidence=0.1, rng=1).effect(**pair),
-        bf.effects.adjustment_sets(GRAPH, **pair), bf.effects.instruments(GRAPH, **pair),
-        bf.effects.path_effects(fit, **pair), bf.effects.sensitivity(fit, **pair),
-        bf.effects.path_effect_bounds(members, DATA, **pair),
+        *one_of_each(GRAPH, DATA), *CONDITIONS, GRAPH, bf.Moments(GRAPH.nodes, COV, 60),
+        bf.Progress("runs", 1, 2, 0.5, 0.5), bf.search.SearchInterrupted(search),
+        bf.errors.WorkInterrupted(search), next(GRAPH.paths("a", "b")),
+        next(GRAPH.treks("b", "c")), bf.BAPLearner(random_state=1, strategy=QUICK).fit(DATA),
     ]  # fmt: skip
     found: dict[type, Any] = {}
     while made:

@@ -18,6 +18,7 @@ from bowfree.results import rows
 from bowfree.results.display import MOST_ROWS, Table
 from bowfree.results.graph_display import MOST_NODES
 from bowfree.results.rows import Row
+from one_of_each import one_of_each
 
 HOSTILE = "<b>x</b>"
 # <b>x</b> -> y -> z, w <-> y: a name that would be markup, both kinds of edges, and y -> z settled
@@ -25,59 +26,6 @@ GRAPH = bf.MixedGraph([HOSTILE, "y", "z", "w"], [(HOSTILE, "y"), ("y", "z")], [(
 B = [[0, 0, 0, 0], [0.9, 0, 0, 0], [0, -0.8, 0, 0], [0, 0, 0, 0]]
 OMEGA = [[1, 0, 0, 0], [0, 1, 0, 0.6], [0, 0, 1, 0], [0, 0.6, 0, 1]]
 DATA = bf.LinearSEM(GRAPH, B, OMEGA).sample(400, rng=3, as_frame="pandas")
-QUICK = bf.search.Strategy(restarts=2, rounds=0)
-
-
-def results(graph, data):
-    """Return one of each type of result, by name."""
-    search = bf.greedy_search(data, rng=1, strategy=QUICK)
-    fit = bf.fit(graph, data)
-    members = bf.equivalence_class(graph, limit=500)
-    summary = members.summary()
-    bounds = bf.effect_bounds(members, data)
-    a, b = graph.nodes[:2]
-    tests = bf.constraint_tests(graph, data)
-    gappy = data.assign(**{a: data[a].where(data[b] < data[b].quantile(0.8))})
-    robust = bf.fit(graph, gappy, missing="fiml", se="robust", test="yuan-bentler")
-    conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
-    joint = bf.fit(graph, conditions)
-    made = [
-        joint, joint.conditions[1], joint.sharing_test(), joint.moments.conditions[1],
-        robust.scaled, robust.moments.missing_values,
-        search, search.runs[0], fit, fit.summary(), fit.indices, fit.certificate[0],
-        fit.estimates()[0], fit.standard_errors(), fit.total_effects(),
-        fit.total_effects().effect(of=a, on=b), fit.sem(), members, summary, summary.edges[0],
-        bf.empirical_class(graph, data, limit=20), bf.explain_equivalence(graph, graph),
-        bf.design(graph, limit=200), bf.design(graph, limit=200).best,
-        tests, tests[0], bounds, bounds.effect(of=a, on=b),
-        bf.model.district_scores(graph, data), bf.intervene(fit, {a: 1.0}), graph.pag(),
-        graph.identified(), graph.identified().rows[0],
-        bf.intervene(fit, {a: 1.0}).variable(b),
-        fit.residuals(data), fit.predict(data, of=a),
-        fit.modification_indices(), fit.modification_indices()[0],
-        bf.edge_changes(graph, data), bf.edge_changes(graph, data)[0],
-        bf.compare([graph, fit], data), bf.compare([graph, fit], data).pairs[0],
-    ]  # fmt: skip
-    samples = bf.structure_mcmc(data, steps=200, burn_in=20, thin=5, chains=2, rng=1)
-    made += [samples, samples.edge(a, "->", b), search.confidence]
-    if len(graph) <= 5:
-        exact = bf.exhaustive_search(data)
-        average = bf.averaged_effects(search, rng=1)
-        refits = bf.bootstrap_fit(graph, data, n_bootstrap=40, bollen_stine=True, rng=1)
-        again = bf.bootstrap(data, n_resamples=20, confidence=0.9, strategy=QUICK, rng=1)
-        made += [
-            exact, exact.classes()[0], average, average.classes[0], average.effect(of=a, on=b),
-            average.edge(a, "->", b), again, again.effect(of=a, on=b),
-            refits, refits.effect(of=a, on=b),
-            bf.choose_penalty(data, penalties=[0.5, 1.0], cv=2, strategy=QUICK, rng=1),
-            bf.stability_selection(data, n_halves=4, strategy=QUICK, rng=1),
-            bf.equivalence.atlas(2), bf.equivalence.atlas(2).rows[1],
-        ]  # fmt: skip
-    found = {}
-    for result in made:
-        name = type(result).__name__
-        found[f"{name} {len(found)}" if name == "Row" else name] = result
-    return found
 
 
 def wide_model():
@@ -87,14 +35,24 @@ def wide_model():
     return bf.MixedGraph(names, pairs[::3] + pairs[1::3], pairs[2::3])
 
 
-SMALL = results(GRAPH, DATA)
+def by_name(results):
+    """Return the results by the names of their types."""
+    found = {}
+    for result in results:
+        name = type(result).__name__
+        found[f"{name} {len(found)}" if name == "Row" else name] = result
+    return found
+
+
+SMALL = by_name(one_of_each(GRAPH, DATA))
 NAMES = sorted(SMALL)
 
 
 @pytest.fixture(scope="module")
 def wide():
     graph = wide_model()
-    return results(graph, bf.random_sem(graph, rng=0).sample(200, rng=1, as_frame="pandas"))
+    data = bf.random_sem(graph, rng=0).sample(200, rng=1, as_frame="pandas")
+    return by_name(one_of_each(graph, data))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -177,11 +135,17 @@ def test_summary_is_text_and_to_dict_is_json(name):
     assert json.loads(text)
 
 
-def arrays(result):
-    return {k: v for k, v in getattr(result, "__dict__", {}).items() if isinstance(v, np.ndarray)}
+def arrays(value):
+    """Yield the arrays of a result, also those in dictionaries, lists and tuples."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict):
+        value = list(value.values())
+    for inner in value if isinstance(value, list | tuple) else ():
+        yield from arrays(inner)
 
 
-WITH_ARRAYS = [name for name in NAMES if arrays(SMALL[name])]
+WITH_ARRAYS = [name for name in NAMES if list(arrays(getattr(SMALL[name], "__dict__", {})))]
 
 
 @pytest.mark.parametrize("name", WITH_ARRAYS)
@@ -189,7 +153,7 @@ WITH_ARRAYS = [name for name in NAMES if arrays(SMALL[name])]
     "way", [lambda x: x, lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, copy.copy]
 )
 def test_arrays_are_read_only(name, way):
-    for array in arrays(way(SMALL[name])).values():
+    for array in arrays(vars(way(SMALL[name]))):
         with pytest.raises(ValueError, match="read-only"):
             array.flat[0] = 1
 

@@ -122,7 +122,7 @@ class ConditionMoments(TextDisplay, Frozen):
         """The use of each entry of B and Omega by number; the constant is the last variable."""
         target = np.append(self.is_target, False).astype(np.uint8)
         B, Omega = _core.parameter_uses(get_args(Kind).index(self.kind), target)
-        return {"B": B, "Omega": Omega}
+        return lock_arrays({"B": B, "Omega": Omega})
 
     def _use(self, parameter: tuple[str, int, int]) -> Use:
         """Return the role of an entry ("B" or "Omega", i, j) of the model in this condition."""
