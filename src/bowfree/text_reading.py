@@ -147,7 +147,7 @@ def number(text: str) -> float:
 
 
 def check_nodes(count: int, what: str, *, line: int | None = None, column: int = 1) -> None:
-    """Raise a ParseError if a text has too many nodes."""
+    """Raise a ParseError if a graph has too many nodes."""
     if count > MAX_NODES:
         raise ParseError(
             f"{what}: {count:,} nodes; a graph that is read from text has at most {MAX_NODES:,} "
@@ -158,7 +158,7 @@ def check_nodes(count: int, what: str, *, line: int | None = None, column: int =
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Split a text at ``\n``, ``\r\n`` and ``\r`` (`str.splitlines` splits at more)."""
+    r"""Split a string at ``\n``, ``\r\n`` and ``\r`` (`str.splitlines` splits at more)."""
     return _LINE_END.split(text)
 
 

@@ -1,6 +1,6 @@
 """Declaration of options, options that several commands share, and functions that read their values.
 
-:func:`options` declares options by a text, one entry for each. An option of the command line itself
+:func:`options` declares options by a string, one entry for each. An option of the command line itself
 is ``--name/parameter KIND = default | help``, and the name alone is an option that sets a shared
 parameter of the library, with the type and help text of :mod:`bowfree.parameters`. The functions
 ``read_*`` remove the values of a group of options from the keyword arguments of a command and return
@@ -117,7 +117,7 @@ def group(*added: Option[Any]) -> Option[Any]:
 
 
 def options(text: str) -> Option[Any]:
-    """Return a decorator that adds the options that a text declares.
+    """Return a decorator that adds the options that a string declares.
 
     KIND is ``flag``, ``{a,b}`` for a choice, one of `_TYPES`, ``int>=0<=9`` with any limits, or a
     word that stands for text in the help. ``*`` after it permits repetition; ``!`` requires the
@@ -231,7 +231,7 @@ def refuse(reasons: dict[str, object]) -> None:
 
 
 def read_format(text: str, format: str, auto: str) -> MixedGraph | LavaanModel:
-    """Return the graph, or lavaan model, that a text in this format describes."""
+    """Return the graph, or lavaan model, that a string in this format describes."""
     if format != "lavaan":
         return read(text, format=format)
     model = read_lavaan(text, auto=auto)  # type: ignore[arg-type]  # click checks the choices

@@ -11,7 +11,7 @@
     a == b           # the same as equal labels; a == 0.5 fixes a parameter
     twice := 2*a     # a defined parameter
 
-A text is read as by lavaan's ``sem(..., fixed.x = FALSE)``, which adds covariances unless they are
+A model is read as by lavaan's ``sem(..., fixed.x = FALSE)``, which adds covariances unless they are
 fixed to zero:
 
 - among the exogenous variables, which appear on the right of ``~`` and never on the left, except
@@ -218,7 +218,7 @@ class _Term(NamedTuple):
 
 
 class _Reading:
-    """A text during reading: edges, zeros, labels, definitions, and the sides of variables."""
+    """A model during reading: edges, zeros, labels, definitions, and the sides of variables."""
 
     def __init__(self, text: str) -> None:
         self.reader = TokenReader(text, _TOKENS, format="lavaan")

@@ -95,7 +95,7 @@ def _combine(
 
 @dataclass(frozen=True, repr=False)
 class DefinedParameters(RowTable, ToDict):
-    """Estimates of the parameters that a text defines by ``:=``; see ``LavaanModel.defined``.
+    """Estimates of the parameters that a model defines by ``:=``; see ``LavaanModel.defined``.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from bowfree.text_reading import check_nodes, check_text, short_repr, truncate
 
 
 class Token(NamedTuple):
-    """A part of a text and where it starts; lines and columns are counted from 1."""
+    """A part of a string and where it starts; lines and columns are counted from 1."""
 
     kind: str
     text: str
@@ -49,7 +49,7 @@ def unquoted(token: Token) -> str:
 
 
 class TokenReader:
-    """The tokens of a text, read one after the other.
+    """The tokens of a string, read one after the other.
 
     `pattern` has a named group for each kind of token, matched in linear time. Tokens of the kind
     ``skip`` are dropped; ``open`` is the start of a string or comment that is not closed.

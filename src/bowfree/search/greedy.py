@@ -327,7 +327,7 @@ def adapt_to_data(
         notes.append(
             f"with penalty {rule.weight:.4g} and only {n / d:.2g} observations per variable, many "
             f"edges are likely to be due to chance; penalty='ebic' ({extended:.4g} here) gives fewer "
-            "edges, and sooner"
+            "edges and takes less time"
         )
     return space, rule, notes
 

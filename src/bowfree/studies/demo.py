@@ -40,7 +40,7 @@ def free_folder(wanted: Path) -> Path:
 
 
 def run_demo(folder: Path, *, progress: Callable[[Progress], None] | None = None) -> DemoReport:
-    """Analyze the greenhouse data, and return a text and the files of a new folder."""
+    """Analyze the greenhouse data, and return a description and the files of a new folder."""
     began = time.monotonic()
     data = datasets.load_demo()
     result = greedy_search(data, rng=1, progress=progress)
