@@ -163,15 +163,16 @@ def test_bad_arguments(data, options, problem):
         bf.bootstrap_fit(GRAPH, data, **options)
 
 
+@pytest.mark.parametrize("n_done", [1, 10])
 @pytest.mark.parametrize("event", [TimeIsUp("over"), KeyboardInterrupt()])
-def test_time_limit_and_interrupt_keep_the_samples_that_are_done(event, monkeypatch):
+def test_time_limit_and_interrupt_keep_the_samples_that_are_done(event, n_done, monkeypatch):
     whole = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1)
     real, calls = resampling.fit_moments, []
 
     def fit_moments(*args, **options):
         calls.append(1)
         assert 0 < options["seconds"] <= 1e6
-        if len(calls) > 10:
+        if len(calls) > n_done:
             raise event
         return real(*args, **options)
 
@@ -180,9 +181,11 @@ def test_time_limit_and_interrupt_keep_the_samples_that_are_done(event, monkeypa
         found = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=40, rng=1, time_limit=1e6)
     except bf.errors.WorkInterrupted as interrupt:
         found = interrupt.result
-    assert (found.n_bootstrap, found.n_failed, found.complete) == (10, 0, False)
-    np.testing.assert_array_equal(found.draws, whole.draws[:10])
-    np.testing.assert_array_equal(found.total_effects, whole.total_effects[:10])
+    assert (found.n_bootstrap, found.n_failed, found.complete) == (n_done, 0, False)
+    np.testing.assert_array_equal(found.draws, whole.draws[:n_done])
+    np.testing.assert_array_equal(found.total_effects, whole.total_effects[:n_done])
+    assert math.isnan(found.edge("x -> y").se) == (n_done == 1)
+    assert math.isnan(found.fit.edge("x -> y").se) == (n_done == 1)
 
 
 def test_it_is_the_bootstrap_of_a_fit():

@@ -341,7 +341,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         chosen = information or ("observed" if observed else "expected")
         if chosen not in self._standard_errors:
             if self.resamples is not None:
-                covariance = np.atleast_2d(np.cov(self.resamples.draws, rowvar=False))
+                covariance = self.resamples.covariance()
             else:
                 covariance = self._variation.covariance(self.se, chosen)
             self._standard_errors[chosen] = StandardErrors(

@@ -467,8 +467,17 @@ class Resamples(Frozen):
         return Resamples(function(self.draws), self.interval, jackknife)
 
     def se(self) -> Floats:
-        """Return the standard deviations of the draws."""
+        """Return the standard deviations of the draws; NaN for a single draw."""
+        if len(self.draws) < 2:
+            return np.full(self.draws.shape[1], np.nan)
         return np.asarray(self.draws.std(axis=0, ddof=1), dtype=np.float64)
+
+    def covariance(self) -> Floats:
+        """Return the covariance matrix of the draws; NaN for a single draw."""
+        q = self.draws.shape[1]
+        if len(self.draws) < 2:
+            return np.full((q, q), np.nan)
+        return np.cov(self.draws, rowvar=False).reshape(q, q)
 
     def bounds(self, estimate: Floats, confidence: float) -> tuple[Floats, Floats]:
         """Return the lower and upper ends of intervals."""
