@@ -92,7 +92,8 @@ def produces(graph, Sigma, number=Residue):
 def produces_under(graph, slots, Sigma):
     """Tell whether the BAP can produce the matrices of several conditions; None when singular.
 
-    `slots` are those of `interventions_twin.slots`: parameters with one number must agree.
+    `slots` are the `index` of `conditions_twin.ConditionModel`: parameters with one number must
+    agree.
     """
     known = {}
     nodes = graph.nodes

@@ -12,9 +12,15 @@ from hypothesis import strategies as st
 
 import bowfree as bf
 from bowfree.equivalence.targets import Kind, read_targets
+from conditions_twin import (
+    field_population,
+    intercepts_agree,
+    lack_of_fit,
+    model_of,
+    population,
+)
 from field_twin import produces_under
 from graph_strategies import all_baps
-from interventions_twin import field_population, intercepts_agree, lack_of_fit, population, slots
 from random_models import random_bap
 
 KINDS = get_args(Kind)
@@ -130,7 +136,7 @@ def test_agrees_with_the_slow_twin(kind):
         sets = [T for T in subsets(g.nodes) if rng.random() < 3 / 2**d] or [(g.nodes[0],)]
         conditions = read_targets(sets, kind, g.nodes)
         Sigma = field_population(g, [(kind, T) for T in conditions.sets], rng)
-        where, _ = slots(h, [(kind, T) for T in conditions.sets])
+        where = model_of(h, [(kind, T) for T in conditions.sets]).index
         answer = bf.is_submodel(g, h, targets=sets, kind=kind)
         assert answer == produces_under(h, where, Sigma)
         seen[answer] += 1

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bowfree as bf
-from kinds_twin import ConditionModel
+from conditions_twin import ConditionModel
 from random_models import random_bap
 
 KINDS = ("perfect", "mechanism", "activity", "noise")

@@ -6,39 +6,36 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-import groups_twin
 import reference_cases
-from random_models import random_bap, random_parameters
-from twins import graph_matrices, implied_covariance
+from conditions_twin import ConditionModel
+from random_models import random_bap
+from twins import graph_matrices
 
 CASES = reference_cases.load("conditions.json")["cases"]
 
 
 def random_conditions(rng, graph, targets, n=80):
-    """Return data of the graph under perfect interventions, for the package and for the twin."""
-    D, U = graph_matrices(graph)
-    B, Omega = random_parameters(rng, D, U)
-    given, plain = [], []
-    for chosen in targets:
-        target = np.zeros(len(B), dtype=bool)
-        target[list(chosen)] = True
-        Sigma = implied_covariance(*groups_twin.cut(B, Omega, 2 * np.eye(len(B)), target))
-        X = rng.normal(size=(n, len(B))) @ np.linalg.cholesky(Sigma).T
-        S = np.cov(X.T, ddof=0)
-        names = [graph.nodes[t] for t in chosen]
-        given.append(bf.Condition(cov=S, n=n, ddof=0, targets=names))
-        plain.append((S, n, target))
-    return given, plain
+    """Return data of the graph under perfect interventions, the model, and its data."""
+    names = [tuple(graph.nodes[t] for t in chosen) for chosen in targets]
+    model = ConditionModel(graph, "perfect", names)
+    data = model.sample(rng, model.random(rng, graph), [n] * len(names))
+    given = [
+        bf.Condition(cov=S, n=n, ddof=0, targets=chosen)
+        for (n, S, _), chosen in zip(data, names, strict=True)
+    ]
+    return given, model, data
 
 
 #   x -> y -> z, x <-> z: when y is set, x and z tell of their common cause alone.
 def test_the_smallest_example():
     graph = bf.parse("x -> y -> z, x <-> z")
-    given, plain = random_conditions(np.random.default_rng(1), graph, [(), (1,)])
+    given, model, data = random_conditions(np.random.default_rng(1), graph, [(), (1,)])
     fit = bf.fit(graph, given)
     assert fit.converged
-    assert fit.loglik == pytest.approx(groups_twin.joint_loglik(fit.B, fit.Omega, plain), abs=1e-8)
-    assert fit.loglik == pytest.approx(groups_twin.maximize(graph, plain, starts=3), abs=1e-5)
+    theta = model.parameters(fit.B, fit.Omega, data)
+    assert fit.loglik == pytest.approx(model.loglik(theta, data), abs=1e-8)
+    start = model.parameters(np.zeros((3, 3)), np.eye(3), data)
+    assert fit.loglik == pytest.approx(model.fit(data, start)[1], abs=1e-6)
 
 
 @pytest.mark.parametrize("case", CASES, ids=reference_cases.case_id)
@@ -61,11 +58,15 @@ def test_the_reference(case):
 def test_large_districts_are_certified_and_have_no_gradient(seed):
     rng = np.random.default_rng([7, seed])
     graph = random_bap(rng, 7, density=0.5, bidirected=0.7)
-    given, plain = random_conditions(rng, graph, [(), (0,), (1, 2), (3,), (6,)], n=200)
+    given, model, data = random_conditions(rng, graph, [(), (0,), (1, 2), (3,), (6,)], n=200)
+
+    def loglik(B, Omega):
+        return model.loglik(model.parameters(B, Omega, data), data)
+
     fit = bf.fit(graph, given)
     assert fit.converged
     assert fit.gradient_norm < 1e-4
-    here = groups_twin.joint_loglik(fit.B, fit.Omega, plain)
+    here = loglik(fit.B, fit.Omega)
     assert fit.loglik == pytest.approx(here, rel=1e-10)
     for name, entries in (("B", np.argwhere(fit.B)), ("Omega", np.argwhere(np.triu(fit.Omega)))):
         for i, j in entries[:6]:
@@ -75,17 +76,18 @@ def test_large_districts_are_certified_and_have_no_gradient(seed):
                     B[i, j] += step
                 else:
                     Omega[i, j] = Omega[j, i] = Omega[i, j] + step
-                assert groups_twin.joint_loglik(B, Omega, plain) < here
+                assert loglik(B, Omega) < here
 
 
 def test_single_nodes_have_a_closed_form():
     rng = np.random.default_rng(3)
     graph = random_bap(rng, 6, density=0.6, bidirected=0.0)
-    given, plain = random_conditions(rng, graph, [(), (0,), (2, 4), (5,)])
+    given, _, data = random_conditions(rng, graph, [(), (0,), (2, 4), (5,)])
     fit = bf.fit(graph, given)
     D, _ = graph_matrices(graph)
     for v in range(6):
-        left = [(S, n) for S, n, target in plain if not target[v]]
+        conditions = zip(data, given, strict=True)
+        left = [(S, n) for (n, S, _), c in conditions if graph.nodes[v] not in c.targets]
         S = sum(n * S for S, n in left) / sum(n for _, n in left)
         P = np.flatnonzero(D[v])
         b = np.linalg.solve(S[np.ix_(P, P)], S[P, v])
@@ -96,7 +98,7 @@ def test_single_nodes_have_a_closed_form():
 def test_the_order_of_columns_and_conditions_does_not_matter():
     rng = np.random.default_rng(5)
     graph = random_bap(rng, 6, density=0.6, bidirected=0.7)
-    given, _ = random_conditions(rng, graph, [(), (0,), (1, 2), (3,)])
+    given, *_ = random_conditions(rng, graph, [(), (0,), (1, 2), (3,)])
     fit = bf.fit(graph, given)
     order = rng.permutation(6)
     turned = bf.MixedGraph(
@@ -111,7 +113,7 @@ def test_the_order_of_columns_and_conditions_does_not_matter():
 def test_without_targets_it_is_the_fit_to_the_pooled_matrix():
     rng = np.random.default_rng(6)
     graph = random_bap(rng, 5, density=0.6, bidirected=0.7)
-    given, _ = random_conditions(rng, graph, [(), ()])
+    given, *_ = random_conditions(rng, graph, [(), ()])
     fit, moments = bf.fit(graph, given), bf.moments(given, graph=graph)
     pooled = bf.fit(graph, cov=moments.S, n=moments.n, ddof=0)
     np.testing.assert_array_equal(fit.B, pooled.B)
@@ -126,7 +128,7 @@ def test_without_targets_it_is_the_fit_to_the_pooled_matrix():
 def test_what_no_condition_tells_of():
     # y and z are never left alone together: nothing is known of y <-> z.
     graph = bf.parse("x -> y <-> z")
-    given, _ = random_conditions(np.random.default_rng(9), graph, [(1,), (2,)])
+    given, *_ = random_conditions(np.random.default_rng(9), graph, [(1,), (2,)])
     fit = bf.fit(graph, given)
     assert fit.converged
     assert fit.Omega[1, 2] == 0
@@ -140,9 +142,9 @@ def test_what_no_condition_tells_of():
 
 def test_chi_square_is_against_a_matrix_for_each_condition():
     graph = bf.parse("x -> y -> z, x <-> z")
-    given, plain = random_conditions(np.random.default_rng(11), graph, [(), (1,), (0,)])
+    given, _, data = random_conditions(np.random.default_rng(11), graph, [(), (1,), (0,)])
     fit = bf.fit(graph, given)
-    saturated = sum(-n / 2 * (np.linalg.slogdet(2 * np.pi * S)[1] + len(S)) for S, n, _ in plain)
+    saturated = sum(-n / 2 * (np.linalg.slogdet(2 * np.pi * S)[1] + len(S)) for n, S, _ in data)
     assert fit.chi2 == pytest.approx(2 * (saturated - fit.loglik), abs=1e-7)
     assert fit.df == 3 * 6 - (3 + 3) - 2  # two variances of targets
     assert fit.n_parameters == 8
@@ -155,7 +157,7 @@ def test_chi_square_has_its_law():
     graph = bf.parse("x -> y -> z, x <-> z")
     chi2, shared = [], []
     for seed in range(60):
-        given, _ = random_conditions(np.random.default_rng([12, seed]), graph, [(), (1,)], n=300)
+        given, *_ = random_conditions(np.random.default_rng([12, seed]), graph, [(), (1,)], n=300)
         fit = bf.fit(graph, given)
         chi2.append(fit.chi2)
         shared.append(fit.sharing_test().chi2)
@@ -201,7 +203,7 @@ def test_scores_of_districts_sum_to_the_score():
 
 
 def test_what_is_for_one_sample_is_refused():
-    given, _ = random_conditions(np.random.default_rng(14), bf.parse("x -> y"), [(), (1,)])
+    given, *_ = random_conditions(np.random.default_rng(14), bf.parse("x -> y"), [(), (1,)])
     for options in ({"se": "robust"}, {"test": "satorra-bentler"}, {"se": "bootstrap"}):
         with pytest.raises(bf.errors.DataError, match="are for one sample"):
             bf.fit(bf.parse("x -> y"), given, **options)

@@ -110,7 +110,7 @@ def numbers_of_fit(copy, **options):
     yield from copy.table("total effects", fit.total_effects())
     yield from copy.table("modification indices", fit.modification_indices())
     yield from copy.scalars("fit", fit, "chi2 df p_value cfi tli rmsea srmr n_parameters")
-    if "missing" not in options:
+    if not {"missing", "fixed_x"} & options.keys():  # their likelihood has another unit
         yield from copy.scalars("fit", fit, "loglik score aic bic")
 
 

@@ -4,27 +4,23 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-import groups_twin
 from bowfree.search import plan
-from random_models import random_bap, random_parameters
+from conditions_twin import ConditionModel
+from random_models import random_bap
 from search_cases import neighbors
-from twins import graph_matrices, implied_covariance
 
 QUICK = {"restarts": 4, "rounds": 1}
 
 
 def conditions(rng, graph, targets, n=400):
     """Return rows of the graph under perfect interventions."""
-    D, U = graph_matrices(graph)
-    B, Omega = random_parameters(rng, D, U)
+    names = [tuple(graph.nodes[t] for t in chosen) for chosen in targets]
+    model = ConditionModel(graph, "perfect", names)
     made = []
-    for k, chosen in enumerate(targets):
-        target = np.zeros(len(B), dtype=bool)
-        target[list(chosen)] = True
-        Sigma = implied_covariance(*groups_twin.cut(B, Omega, 2 * np.eye(len(B)), target))
-        X = rng.normal(size=(n, len(B))) @ np.linalg.cholesky(Sigma).T + 3 * k
+    for k, (_, Sigma) in enumerate(model.laws(model.random(rng, graph))):
+        X = rng.normal(size=(n, len(graph))) @ np.linalg.cholesky(Sigma).T + 3 * k
         rows = dict(zip(graph.nodes, X.T, strict=True))
-        made.append(bf.Condition(rows, targets=[graph.nodes[t] for t in chosen], name=f"c{k}"))
+        made.append(bf.Condition(rows, targets=names[k], name=f"c{k}"))
     return made
 
 

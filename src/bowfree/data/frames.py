@@ -200,7 +200,7 @@ def _read_frame(
         {
             str(c): schema[c]
             for c in used
-            if c not in ordered | words and not (schema[c].is_numeric() or schema[c].is_boolean())
+            if c not in ordered | words and not (schema[c].is_numeric() or schema[c] == nw.Boolean)
         },
         what,
     )
@@ -215,7 +215,7 @@ def _read_frame(
             values[:, k] = [number.get(label, np.nan) for label in series.to_list()]
             labels_of[str(column)] = tuple(map(str, labels))
         else:
-            if dtype.is_boolean():
+            if dtype == nw.Boolean:
                 labels_of[str(column)] = BOOLEAN
             if dtype.is_integer() and len(series) > series.null_count():
                 warn_of_rounding(int(series.min()), int(series.max()), f"column {column!r}")

@@ -1,6 +1,7 @@
-"""A slow, obvious twin of fits under every kind of intervention (cpp/data/intervention_kinds.hpp).
+"""A slow, obvious twin of models under every kind of intervention (cpp/data/intervention_kinds.hpp).
 
-All parameters of all conditions, intercepts among them; one likelihood; BFGS.
+For fits: all parameters of all conditions, intercepts among them; one likelihood; BFGS. For
+decisions: matrices from the definition, and the maximum of the likelihood on them.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from field_twin import PRIME
 from random_models import random_parameters
-from twins import graph_matrices
+from twins import graph_matrices, implied_covariance
 
 
 def uses(kind, targets, graph):
@@ -43,7 +45,9 @@ class ConditionModel:
         for how, names in zip(kinds, targets, strict=True):
             B, Omega, c = uses(how, names, graph)
             places = [("B", i, j, B[i, j]) for i, j in zip(*np.nonzero(edges), strict=True)]
-            places += [("O", i, j, Omega[i, j]) for i, j in zip(*np.nonzero(errors), strict=True)]
+            places += [
+                ("Omega", i, j, Omega[i, j]) for i, j in zip(*np.nonzero(errors), strict=True)
+            ]
             places += [("c", i, 0, c[i]) for i in range(self.d)] if means else []
             self.index.append(
                 [
@@ -78,9 +82,18 @@ class ConditionModel:
         found = []
         for e in range(len(self.index)):
             B, Omega, c = self.matrices(theta, e)
-            E = np.linalg.inv(np.eye(self.d) - B)
-            found.append((E @ c, E @ Omega @ E.T))
+            found.append((np.linalg.solve(np.eye(self.d) - B, c), implied_covariance(B, Omega)))
         return found
+
+    def parameters(self, B, Omega, data):
+        """Return shared parameters from B and Omega, and variances of perfect targets of the data."""
+        theta, shared = np.zeros(self.size), set(self.shared.values())
+        for places, (_, S, _) in zip(self.index, data, strict=True):
+            for what, i, j, number in places:
+                theta[number] = (
+                    S[i, j] if number not in shared else (B if what == "B" else Omega)[i, j]
+                )
+        return theta
 
     def random(self, rng, graph):
         """Return parameters; variances of a condition's own are larger, other own ones smaller."""
@@ -88,11 +101,13 @@ class ConditionModel:
         theta, shared = np.zeros(self.size), set(self.shared.values())
         for places in self.index:
             for what, i, j, number in places:
-                theta[number] = {"B": B, "O": Omega}[what][i, j] if what != "c" else rng.normal()
+                theta[number] = (
+                    {"B": B, "Omega": Omega}[what][i, j] if what != "c" else rng.normal()
+                )
         for places in self.index:
             for what, i, j, number in places:
                 if number not in shared and what != "c":
-                    larger = what == "O" and i == j
+                    larger = what == "Omega" and i == j
                     theta[number] *= rng.uniform(1, 2) if larger else rng.uniform(0.5, 1)
         return theta
 
@@ -125,11 +140,11 @@ class ConditionModel:
             total -= n / 2 * (np.linalg.slogdet(2 * np.pi * Omega)[1] + np.trace(W @ E))
             by = {
                 "B": n * W @ (A @ S + np.outer(shift, m)),
-                "O": n / 2 * (W @ E @ W - W),
+                "Omega": n / 2 * (W @ E @ W - W),
                 "c": n * (W @ shift)[:, None],
             }
             for what, i, j, number in self.index[e]:
-                slope[number] += by[what][i, j] * (2 if what == "O" and i != j else 1)
+                slope[number] += by[what][i, j] * (2 if what == "Omega" and i != j else 1)
         return total, slope
 
     def fit(self, data, start, *, means=False):
@@ -153,3 +168,92 @@ class ConditionModel:
         ]
         hessian = np.array(slopes) / (2 * step)
         return np.sqrt(np.diag(np.linalg.inv(-hessian)))
+
+
+# --- decisions; a condition is (kind, targets) ---
+
+
+def model_of(graph, conditions):
+    """Return the model of a graph under conditions."""
+    kinds, targets = zip(*conditions, strict=True)
+    return ConditionModel(graph, kinds, targets)
+
+
+def random_matrices(graph, conditions, rng):
+    """Return B and Omega of each condition at random, Omega being diagonally dominant."""
+    model = model_of(graph, conditions)
+    theta = rng.uniform(0.4, 0.9, model.size) * rng.choice([-1, 1], model.size)
+    for places in model.index:
+        for what, i, j, number in places:
+            if what == "Omega":
+                theta[number] = rng.uniform(1, 2) if i == j else 0.9 * theta[number] / model.d
+    return [model.matrices(theta, e)[:2] for e in range(len(conditions))]
+
+
+def population(graph, conditions, rng):
+    """Return Sigma of each condition at random parameters."""
+    return [implied_covariance(*pair) for pair in random_matrices(graph, conditions, rng)]
+
+
+def field_population(graph, conditions, rng):
+    """Return Sigma of each condition at random parameters modulo ``PRIME``, as lists of lists."""
+    model, d = model_of(graph, conditions), len(graph)
+    theta = [int(x) for x in rng.integers(1, PRIME, model.size)]
+    found = []
+    for places in model.index:
+        B, Omega, E = (np.zeros((d, d), dtype=object) for _ in range(3))
+        for what, i, j, number in places:
+            if what == "B":
+                B[i, j] = theta[number]
+            else:
+                Omega[i, j] = Omega[j, i] = theta[number]
+        for v in map(graph.nodes.index, graph.topological_order()):
+            E[v, v] = 1
+            E[v] = (E[v] + B[v] @ E) % PRIME
+        found.append((E @ Omega @ E.T % PRIME).tolist())
+    return found
+
+
+def intercepts_agree(g, h, conditions, rng):
+    """Tell whether h finds the same intercepts in all conditions of g that share them.
+
+    A variable that was set, or has a mechanism of its own, has its own. The coefficients of h are
+    those that its graph finds in Sigma of a condition, node by node.
+    """
+    shared = rng.normal(size=len(g))
+    found = {}
+    for (B, Omega), places, (kind, names) in zip(
+        random_matrices(g, conditions, rng), model_of(h, conditions).index, conditions, strict=True
+    ):
+        own = np.array([v in names and kind in ("perfect", "mechanism") for v in g.nodes])
+        mean = np.linalg.solve(np.eye(len(g)) - B, np.where(own, rng.normal(size=len(g)), shared))
+        Sigma, A = implied_covariance(B, Omega), np.eye(len(h))
+        for v in map(h.nodes.index, h.topological_order()):
+            P = [j for what, i, j, _ in places if what == "B" and i == v]
+            R = A[P] @ Sigma
+            A[v, P] = -np.linalg.solve(R[:, P], R[:, v])
+        for v in np.flatnonzero(~own):
+            if abs(found.setdefault(v, A[v] @ mean) - A[v] @ mean) > 1e-8:
+                return False
+    return True
+
+
+def lack_of_fit(graph, conditions, Sigma, rng, n_starts=3, enough=1e-11):
+    """Return how far the best parameters of the graph stay below the saturated log-likelihood.
+
+    Zero says that the graph can produce all the matrices. Every start is a chance to find that;
+    the search ends with the first that does.
+    """
+    model, best = model_of(graph, conditions), np.inf
+    data = [(1, S, np.zeros(model.d)) for S in Sigma]
+    saturated = sum(np.linalg.slogdet(2 * np.pi * S)[1] + model.d for S in Sigma)
+    for start in range(n_starts):
+        theta = np.zeros(model.size) if start == 0 else rng.uniform(-0.5, 0.5, model.size)
+        for places in model.index:
+            for what, i, j, number in places:
+                if what == "Omega":
+                    theta[number] = 1.5 if i == j else theta[number] / model.d
+        best = min(best, -2 * model.fit(data, theta)[1] - saturated)
+        if best < enough:
+            break
+    return best
