@@ -40,9 +40,9 @@ JointData make_conditions(const Array<double, 3>& S, const std::vector<double>& 
 }
 
 /// A covariance matrix with the rows behind it (n, d), whose means are zero.
-JointData make_data_with_rows(const Matrix& S, const Matrix& rows) {
+JointData make_data_with_rows(const Matrix& S, const Matrix& rows, double power) {
     JointData data = to_conditions(S, static_cast<int>(rows.shape(1)));
-    data.rows = std::make_shared<const ErrorRows>(rows.data(), rows.shape(0), data.d);
+    data.rows = std::make_shared<const ErrorRows>(rows.data(), rows.shape(0), data.d, power);
     return data;
 }
 
@@ -166,7 +166,7 @@ void bind_data(nb::module_& m) {
                 "The contribution of set variables to F, the same for every graph.")
         .def_ro("n_set", &JointData::n_set, "The number of their variances.");
 
-    m.def("data_with_rows", &make_data_with_rows, "S"_a, "rows"_a,
+    m.def("data_with_rows", &make_data_with_rows, "S"_a, "rows"_a, "power"_a,
           "A covariance matrix with its rows (n, d), for errors that may be non-Gaussian.");
     m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,
           "The use of each coefficient [head, tail] and each error covariance in a condition: 0\n"

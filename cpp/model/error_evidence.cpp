@@ -52,8 +52,8 @@ double free_part(const std::vector<double>& mean, const double* roots, double rh
 
 }  // namespace
 
-ErrorRows::ErrorRows(const double* rows, std::size_t n, int d)
-    : n_(static_cast<int>(n)), family_(largest_value(rows, n, d, sd_)) {
+ErrorRows::ErrorRows(const double* rows, std::size_t n, int d, double power)
+    : n_(static_cast<int>(n)), power_(power), family_(largest_value(rows, n, d, sd_)) {
     columns_.resize(n * d);
     for (std::size_t r = 0; r < n; ++r)
         for (int v = 0; v < d; ++v) columns_[v * n + r] = rows[r * d + v] / sd_[v];

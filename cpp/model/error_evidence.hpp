@@ -27,10 +27,11 @@ namespace bowfree {
 /// Complete rows, in standard deviations. Immutable.
 class ErrorRows {
   public:
-    /// `rows` is n x d, row-major, with mean zero.
-    ErrorRows(const double* rows, std::size_t n, int d);
+    /// `rows` is n x d, row-major, with mean zero. Scores raise the evidence to the power `power`.
+    ErrorRows(const double* rows, std::size_t n, int d, double power = 1.0);
 
     int n() const { return n_; }
+    double power() const { return power_; }
     const double* column(int v) const { return &columns_[static_cast<std::size_t>(v) * n_]; }
     double sd(int v) const { return sd_[v]; }
     const MarginFamily& family() const { return family_; }
@@ -38,6 +39,7 @@ class ErrorRows {
 
   private:
     int n_;
+    double power_;
     std::vector<double> sd_, columns_;
     MarginFamily family_;
     HiddenCauses hidden_causes_;

@@ -102,7 +102,8 @@ ScoreCache::Entry Scorer::compute(const District& district, const Key& key, Work
         ++workspace.effort.fits;
         const DistrictFit fit = workspace.fitter.fit(district, estimates_only);
         const int n = data_.rows->n();
-        found = {fit.canonical - 2.0 / n * workspace.errors->gain(district, fit),
+        const double gain = data_.rows->power() * workspace.errors->gain(district, fit);
+        found = {fit.canonical - 2.0 / n * gain,
                  static_cast<float>(workspace.fitter.work() + 100.0 * n * district.k)};
     } else if (v) {
         const Entry one = entry_of_part(alone(district, *v), workspace);

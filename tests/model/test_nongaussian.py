@@ -86,12 +86,12 @@ def test_chains_and_bootstrap_use_the_rows():
     assert found.directed[j, i] > found.directed[i, j]
 
 
-def test_averages_weigh_each_graph_by_its_own_score():
+def test_averages_weigh_each_graph_by_its_own_tempered_score():
     data = skewed(150, 4)
     found = bf.exhaustive_search(bf.moments(data, errors="nongaussian"))
     graphs = [found.graph_at(rank) for rank in range(len(found))]
     prior = [1 / (math.comb(3, g.n_edges) * 3**g.n_edges) for g in graphs]
-    scores = [150 * bf.score(g, data, errors="nongaussian", penalty=0.5) for g in graphs]
+    scores = [150 * bf.score(g, data, penalty=0.5) + 0.3 * evidence(g, data) for g in graphs]
     weights = softmax(np.array(scores) + np.log(prior))
     I, fits = np.eye(3), (bf.fit(g, data) for g in graphs)
     total = sum(w * np.linalg.inv(I - fit.B) for w, fit in zip(weights, fits, strict=True))

@@ -182,13 +182,16 @@ class Moments(TextDisplay, Frozen):
         """Return the data in the form that the core takes."""
         S = np.ascontiguousarray(self.S)
         if isinstance(self.sample, NonGaussianRows):
-            return _core.data_with_rows(S, np.ascontiguousarray(self.sample.deviations))
+            rows = np.ascontiguousarray(self.sample.deviations)
+            return _core.data_with_rows(S, rows, self.sample.power)
         return S
 
     def _numbers(self) -> tuple[Floats, ...]:
         """Return the numbers that the likelihood depends on, besides n."""
-        rows = (self.sample.deviations,) if isinstance(self.sample, NonGaussianRows) else ()
-        return (self.S, *rows)
+        sample = self.sample
+        if isinstance(sample, NonGaussianRows):
+            return (self.S, sample.deviations, np.array(sample.power))
+        return (self.S,)
 
     def _same_as(self, other: Moments) -> bool:
         """Return whether the likelihood is the same, to the last bit."""

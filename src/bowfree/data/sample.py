@@ -203,8 +203,11 @@ class CompleteRows(Sample):
         return f"{self.n_rows} {'' if self.weights is None else 'weighted '}observations{groups}"
 
 
+@dataclass(frozen=True, eq=False)
 class NonGaussianRows(CompleteRows):
     """Complete rows that scores use beyond their covariances: errors may be non-Gaussian."""
+
+    power: float = 1.0  # to which scores raise the evidence beyond covariances
 
     def describe(self) -> str:
         return f"{super().describe()}, non-Gaussian errors"

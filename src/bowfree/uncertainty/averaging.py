@@ -53,7 +53,7 @@ from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.mcmc import ChainPlan, sample_structures
 from bowfree.uncertainty.nonnormality import with_scaled_size
-from bowfree.uncertainty.posterior import GraphPosterior, Prior
+from bowfree.uncertainty.posterior import GraphPosterior, Prior, with_tempered_errors
 from bowfree.uncertainty.structure_samples import StructureSamples
 from bowfree.validation import (
     check_choice,
@@ -240,7 +240,7 @@ def averaged_effects(
         options.refuse(f"a {type(found).__name__} has its own data; omit it")
         moments = found.moments
     check_finite_n(moments)
-    average = Average(moments, within, posterior, settings, budget)
+    average = Average(with_tempered_errors(moments), within, posterior, settings, budget)
     if average.nongaussian and count == "classes":
         raise BowfreeError(
             "count = 'classes' requires scores of covariances: errors='nongaussian' weighs each graph "
@@ -338,6 +338,9 @@ class Average:
         price = found.penalty * math.log(found.moments.n) / found.moments.n
         own_price = self.posterior.penalty * math.log(self.moments.n) / self.moments.n
         scores = found.scores + (price - own_price) * found.parameter_counts()
+        if self.nongaussian:
+            bits = bits_of_states(len(self.moments.names), found._states())
+            scores = score_graphs(self.moments, self.posterior.penalty, *bits)
         log_weights = self.posterior.log_weights(
             scores, found.edge_counts(), self.moments, self.space
         )

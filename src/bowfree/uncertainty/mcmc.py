@@ -36,7 +36,7 @@ from bowfree.search.result import SearchInterrupted, SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.chain_segments import ChainSetup, plan_segments, run_chains
-from bowfree.uncertainty.posterior import GraphPosterior, Prior
+from bowfree.uncertainty.posterior import GraphPosterior, Prior, with_tempered_errors
 from bowfree.uncertainty.structure_samples import StructureSamples
 from bowfree.validation import as_list, check_count, check_positive
 
@@ -214,6 +214,7 @@ def sample_structures(
 ) -> StructureSamples:
     """Run the chains of :func:`structure_mcmc`; they start from the pool of `found`."""
     check_finite_n(moments)
+    moments = with_tempered_errors(moments)
     if not moments.definite:
         space = space.with_default_limits(moments.n, moments._n_distinct)
     names, d = moments.names, len(moments.names)
