@@ -17,6 +17,7 @@ from bowfree.cli.tables import condition_options, data_options, read_source
 from bowfree.cli.terminal import echo, print_json, say, show
 from bowfree.cli.work import Work
 from bowfree.data.nominal import BlockMoments
+from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import DataWarning
 from bowfree.formats.text_formats import write
 from bowfree.graph.text import describe
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bowfree.equivalence.class_members import EquivalenceClass
     from bowfree.equivalence.class_summary import ClassSummary
     from bowfree.equivalence.exclusion import Exclusion
+    from bowfree.equivalence.mark_evidence import MarkEvidence
     from bowfree.model.fit_result import Fit
     from bowfree.search.result import SearchResult
     from bowfree.uncertainty.average_result import AveragedEffects
@@ -110,6 +112,8 @@ def learn(
     save_new()
     found.fit = work.run("estimates", fit_quietly, result, short=True)
     save_new()
+    if isinstance(result.moments.sample, NonGaussianRows):
+        found.evidence = work.run("evidence for marks", result.mark_evidence)
     found.members = work.run(
         "equivalent graphs", bf.equivalence_class, result, time_limit=CLASS_SECONDS
     )
@@ -157,6 +161,7 @@ class _Findings:
     result: SearchResult
     rows: Any
     fit: Fit | None = None
+    evidence: MarkEvidence | None = None
     members: EquivalenceClass | None = None
     higher_moments: tuple[Exclusion | None, list[str]] | None = None
     average: AveragedEffects | None = None
@@ -175,8 +180,13 @@ class _Findings:
         yield ""
         if result.graph.n_edges and fit is not None:
             summary = None if members is None else members.summary()
-            yield _edge_table(fit, summary, average, result.moments)
+            yield _edge_table(fit, summary, average, result.moments, self.evidence)
             yield ""
+        if self.evidence is not None and "non-Gaussianity" in self.evidence.kinds:
+            yield (
+                "decided by: in brackets the log evidence relative to the best equivalent graph with "
+                "another mark there"
+            )
         if members is not None:
             yield _class_size(result, members)
             if result.graph.n_edges and members.size > 1:
@@ -237,6 +247,7 @@ class _Findings:
             "runs": len(result.runs),
             "fit": None if self.fit is None else self.fit.to_dict(),
             "class": None if self.members is None else self.members.summary().to_dict(),
+            "mark_evidence": None if self.evidence is None else self.evidence.to_dict(),
             "higher_moments": None if self.exclusion is None else self.exclusion.to_dict(),
             "averaged": None if self.average is None else self.average.to_dict(),
         }
@@ -265,6 +276,8 @@ def _class_size(result: SearchResult, members: EquivalenceClass) -> str:
     kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(result.space.graph_class, "graph")
     permitted = "" if result.space.knowledge == Knowledge() else " that the knowledge permits"
     unproved, note = "", ", which fit every data set equally well"
+    if isinstance(result.moments.sample, NonGaussianRows):
+        note = ", which have the same covariances"
     # DAGs of vectors are equivalent if they have the same skeleton and unshielded colliders.
     if isinstance(result.moments, BlockMoments) and kind != "DAG":
         note = unproved = (
@@ -291,7 +304,11 @@ def _observations(result: SearchResult) -> str:
 
 
 def _edge_table(
-    fitted: Fit, summary: ClassSummary | None, average: AveragedEffects | None, moments: Moments
+    fitted: Fit,
+    summary: ClassSummary | None,
+    average: AveragedEffects | None,
+    moments: Moments,
+    evidence: MarkEvidence | None,
 ) -> Table:
     """Return a table of the edges, or of the strongest ones if there are many."""
     node = moments.node if isinstance(moments, BlockMoments) else str
@@ -315,14 +332,17 @@ def _edge_table(
             i, j = average.names.index(row.b), average.names.index(row.a)
             table = average.directed if row.mark == "->" else average.bidirected
             cells.append(f"{table[i, j]:.2f}")
+        if evidence is not None:
+            cells.append(evidence.describe(row.a, row.b))
         rows.append(tuple(cells))
     headings = ["edge", "estimate", "s.e.", "95 % interval", "std."]
     headings += ["class"] * (summary is not None) + ["P(edge)"] * (average is not None)
+    headings += ["decided by"] * (evidence is not None)
     hidden = len(edges) - len(rows)
     return Table(
         tuple(headings),
         [*rows, *[()] * hidden],
-        left=(0, 5),
+        left=(0, 5, len(headings) - (evidence is not None)),
         most=len(rows),
         rest="weaker ones: --json, --out and --report have all",
     )

@@ -12,5 +12,6 @@ from .exclusion import Exclusion as Exclusion
 from .explanation import EquivalenceVerdict as EquivalenceVerdict
 from .independence import IndependenceTests as IndependenceTests
 from .independence import NonGaussianity as NonGaussianity
+from .mark_evidence import MarkEvidence as MarkEvidence
 from .skeleton_atlas import Atlas as Atlas
 from .skeleton_atlas import atlas as atlas

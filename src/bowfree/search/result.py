@@ -37,6 +37,7 @@ from bowfree.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
     from bowfree.equivalence.class_members import EquivalenceClass
+    from bowfree.equivalence.mark_evidence import MarkEvidence
     from bowfree.model.fit_result import Fit
     from bowfree.uncertainty.average_result import AveragedEffects
 
@@ -302,6 +303,27 @@ class LearnedGraph(GraphDisplay, Reportable):
         return equivalence_class(
             self, method=method, limit=limit, rng=rng, time_limit=time_limit, progress=progress
         )
+
+    def mark_evidence(self) -> MarkEvidence:
+        """Return which evidence decided each mark: covariances, knowledge or non-Gaussianity.
+
+        The pairs of adjacent variables are taken as given. A mark was decided by covariances if all
+        equivalent graphs have it, by knowledge if only those have it that knowledge permits.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> import numpy as np
+        >>> e = np.random.default_rng(1).exponential(size=(500, 2))
+        >>> data = {"x": e[:, 0], "y": e[:, 0] + e[:, 1]}
+        >>> result = bf.greedy_search(data, errors="nongaussian", rng=1)
+        >>> row = result.mark_evidence()[0]
+        >>> row.a, row.mark, row.b, row.evidence
+        ('x', '->', 'y', 'non-Gaussianity')
+        """
+        from bowfree.equivalence.mark_evidence import mark_evidence
+
+        return mark_evidence(self._context())
 
     @public
     def averaged_effects(

@@ -16,6 +16,7 @@ from bowfree.data.diagnostics import diagnose_if_rows, has_rows
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.nominal import BlockMoments
+from bowfree.data.sample import NonGaussianRows
 from bowfree.effects.bounds import EffectBounds, quick_bounds
 from bowfree.effects.experiment_design import design
 from bowfree.equivalence.class_members import EquivalenceClass
@@ -136,6 +137,9 @@ def report_content(
         [tables.node_note(fit, i) for i in range(len(graph))],
     )
     exclusion, sentences = higher_moments(members)
+    evidence = None
+    if search is not None and isinstance(search.moments.sample, NonGaussianRows):
+        evidence = search.mark_evidence()
     varying = [edge for edge in summary.edges if not edge.invariant]
     plan = None
     if varying and members.method != "empirical":
@@ -168,6 +172,7 @@ def report_content(
         "higher_moments": [f"{text[0].upper()}{text[1:]}." for text in sentences],
         "remaining": None if exclusion is None else tables.exclusion_table(exclusion),
         "varying": varying,
+        "nongaussian": evidence is not None,
         "class_noun": {"dag": "DAG", "bidirected": "bidirected graph"}.get(
             space.graph_class, "graph"
         ),
@@ -178,7 +183,7 @@ def report_content(
         if fit.moments.missing_values is None
         else tables.missing_map(fit.moments.missing_values),
         "variables": tables.variable_table(fit, checks),
-        "edges": tables.edge_table(edges, summary, average, inputs.bootstrap),
+        "edges": tables.edge_table(edges, summary, average, inputs.bootstrap, evidence),
         "classes": tables.class_table(summary),
         "design": plan,
         "experiments": None if plan is None else tables.design_table(plan),

@@ -17,6 +17,7 @@ from bowfree.effects.bounds import EffectBounds
 from bowfree.effects.experiment_design import Design
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.exclusion import Exclusion
+from bowfree.equivalence.mark_evidence import MarkEvidence
 from bowfree.equivalence.targets import target_names
 from bowfree.model.effect_tables import TotalEffects
 from bowfree.model.fit_result import Fit
@@ -133,6 +134,7 @@ def edge_table(
     summary: ClassSummary,
     average: AveragedEffects | None,
     bootstrap: BootstrapResult | None,
+    evidence: MarkEvidence | None,
 ) -> Table:
     """Return the edges with their estimates, their frequency in the class and their probability."""
     members = f"share of {count(summary.n_members, 'equivalent graph')} with this edge"
@@ -140,6 +142,7 @@ def edge_table(
     same = "marks that are the same in all equivalent graphs; o where they differ"
     probability = "of this edge, averaged over all probable graphs"
     resampled = "share of resampled data sets with this edge"
+    decided = "which evidence decided the marks; log evidence relative to the best other marks"
     columns: list[Column | None] = [
         ("Edge", "→ direct effect, ↔ hidden common cause", lambda e: name_cell(e.arrow)),
         ("Estimate", "effect, or error covariance", lambda e: quantity(e.estimate.estimate)),
@@ -153,6 +156,9 @@ def edge_table(
         ("Probability", probability, lambda e: percent(e.frequency(average))) if average else None,
         ("Bootstrap", resampled, lambda e: percent(e.frequency(bootstrap))) if bootstrap else None,
     ]
+    if evidence is not None:
+        cell = evidence.describe
+        columns.append(("Decided by", decided, lambda e: Cell(cell(e.estimate.a, e.estimate.b))))
     return table("edges", edges, columns, by=6)
 
 
