@@ -173,7 +173,9 @@ double ErrorEvidence::pairs(const District& district) {
         for (const double term : terms) sum += std::exp(term - best);
         total += best + std::log(sum);
     }
-    return total;
+    // The pairs of a tree are free; the dependence of others is partly implied by theirs.
+    const auto n_pairs = static_cast<double>(district.spouse_pairs.size());
+    return n_pairs < k ? total : total * (k - 1) / n_pairs;
 }
 
 /// The log-likelihood ratio of a hidden common cause against the Gaussian copula.

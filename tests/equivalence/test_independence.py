@@ -253,6 +253,17 @@ def test_nothing_is_excluded_if_every_arrow_is_rejected():
     assert "every direct effect" in found.reason
 
 
+def test_hidden_causes_remain_if_what_they_imply_is_not_rejected():
+    e = np.random.default_rng(4).exponential(size=(6, 1000))
+    data = {"x": e[0] + e[3], "y": e[1] + e[3] + e[4], "z": e[2] + e[4]}
+    found = bf.exclude_members(bf.parse("x -> y <- z"), data)
+    assert [*found.members] == [bf.parse("x <-> y <-> z")]
+    data["x"], data["z"] = data["x"] + e[5], data["z"] + e[5]
+    found = bf.exclude_members(bf.parse("x -> y <- z <- x"), data)  # nothing could be tested
+    assert found.n_excluded == 0
+    assert "every direct effect" in found.reason
+
+
 def test_a_result_uses_its_holdout_rows():
     data = frame(CHAIN, rows_of(CHAIN, 1000, 3))
     result = bf.greedy_search(data, holdout=0.4, rng=1)

@@ -1,8 +1,10 @@
 """Scores that use the rows beyond their covariances: ``errors="nongaussian"``."""
 
 import math
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from itertools import product
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -69,6 +71,31 @@ def test_results_do_not_depend_on_threads_or_units():
     assert evidence(one.graph, data) == pytest.approx(evidence(one.graph, scaled), abs=1e-8)
 
 
+def test_executors_and_checkpoints_lead_to_the_same_search(tmp_path):
+    def content(result):
+        return result.graph, result.score, result.pool, [run.score for run in result.runs]
+
+    options = {"data": skewed(300), "errors": "nongaussian", "rng": 1}
+    whole = content(bf.greedy_search(**options, n_jobs=1))
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        assert content(bf.greedy_search(**options, executor=processes)) == whole
+        chains = {"steps": 2000, "chains": 2}
+        samples = [bf.structure_mcmc(**options, **chains, executor=e) for e in (processes, None)]
+    np.testing.assert_array_equal(samples[0].states, samples[1].states)
+    np.testing.assert_array_equal(samples[0].scores, samples[1].scores)
+
+    def interrupt(progress):
+        if progress.done >= 2:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "search.json"
+    with pytest.raises(KeyboardInterrupt):
+        bf.greedy_search(**options, n_jobs=1, checkpoint=path, progress=interrupt)
+    with pytest.raises(bf.BowfreeError, match="another search"):  # covariances alone
+        bf.greedy_search(options["data"], rng=1, checkpoint=path)
+    assert content(bf.greedy_search(**options, checkpoint=path)) == whole
+
+
 def test_order_and_signs_do_not_matter():
     data, graph = skewed(400), bf.parse("x -> y <-> z")
     rows = np.random.default_rng(3).permutation(400)
@@ -95,7 +122,7 @@ def test_averages_weigh_each_graph_by_its_own_tempered_score():
     found = bf.exhaustive_search(bf.moments(data, errors="nongaussian"))
     graphs = [found.graph_at(rank) for rank in range(len(found))]
     prior = [1 / (math.comb(3, g.n_edges) * 3**g.n_edges) for g in graphs]
-    scores = [150 * bf.score(g, data, penalty=0.5) + 0.3 * evidence(g, data) for g in graphs]
+    scores = [150 * bf.score(g, data, penalty=0.5) + 0.25 * evidence(g, data) for g in graphs]
     weights = softmax(np.array(scores) + np.log(prior))
     I, fits = np.eye(3), (bf.fit(g, data) for g in graphs)
     total = sum(w * np.linalg.inv(I - fit.B) for w, fit in zip(weights, fits, strict=True))

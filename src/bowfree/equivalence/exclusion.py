@@ -144,7 +144,8 @@ def exclude_members(
     A member is excluded if a pair of errors without ``<->`` is dependent (see
     :func:`bowfree.independence_tests`). If the true graph is a member, it is excluded with a
     probability of at most `level`. Nothing is excluded if the errors do not differ from normal, or
-    if the model does not fit: every member is rejected, or every arrow among three or more variables.
+    if the model does not fit: every member is rejected, or every arrow among three or more variables
+    is, and what remains implies nothing that could be tested or a nonlinear effect fits as well.
 
     Parameters
     ----------
@@ -297,7 +298,10 @@ class _Component:
                 "linear, rows are dependent, or the graph is wrong)"
             )
         left = self.marks[kept]
-        if len(names) > 2 and (left == BIDIRECTED).all() and not kept.all():
+        only_hidden = len(names) > 2 and (left == BIDIRECTED).all() and not kept.all()
+        # A complete graph of <-> implies nothing, so the model has not passed any test.
+        untested = len(pairs) == len(adjacent)
+        if only_hidden and (untested or self.other_explanations(left, level)):
             return self.marks, (
                 f"every direct effect among {join_names(names)} is rejected (nonlinear effects, "
                 "unequal error variances or dependent rows are likelier than hidden common causes "
