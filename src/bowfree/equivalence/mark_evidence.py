@@ -94,7 +94,8 @@ def mark_evidence(context: Context) -> MarkEvidence:
     assert moments is not None
     whole = class_by_components(graph, _MAX_MEMBERS, conditions=targets_of(moments, graph.nodes))
     permitted = whole if context.space is None else whole.permitted_by(context.space)
-    complete, compared = whole.complete, {}
+    complete = whole.complete
+    compared: dict[tuple[int, int], tuple[float, int]] = {}
     if isinstance(moments.sample, NonGaussianRows):
         for part in class_components(permitted):
             differences, all_compared = _compare(part, moments)
