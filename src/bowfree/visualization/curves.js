@@ -10,6 +10,7 @@ const GAP = 2,
   RADIUS = 3.6;
 
 // The point of a chain at t from 0 to 1; the share of a curve is that of its chord.
+/** @param {any[]} p @param {number} t @returns {any} */
 function at(p, t) {
   const chords = [];
   for (let k = 2; k < p.length; k += 2)
@@ -21,6 +22,7 @@ function at(p, t) {
     [a, b, c] = p.slice(2 * k, 2 * k + 3);
   return [0, 1].map((x) => (1 - w) * (1 - w) * a[x] + 2 * w * (1 - w) * b[x] + w * w * c[x]);
 }
+/** @type {(p: number[]) => any} */
 const xy = (p) => `${p[0].toFixed(1)},${p[1].toFixed(1)}`;
 
 // --- pictures ---
@@ -31,6 +33,7 @@ const STYLES = [
 ];
 
 // A drawing on the page as the text of an SVG file, with its colors and a caption below.
+/** @param {any} svg @param {string[]} caption @param {string} background */
 function pictureText(svg, caption, background) {
   const copy = svg.cloneNode(true),
     [originals, copies] = [svg, copy].map((root) => [...root.querySelectorAll("*")]);
@@ -47,6 +50,7 @@ function pictureText(svg, caption, background) {
     left = x - (wide - width) / 2,
     style = getComputedStyle(svg),
     lines = caption.flatMap((line) => brokenLines(line, Math.floor(wide / 6.2)));
+  /** @type {(name: string, attributes: Attributes, text?: string) => any} */
   const make = (name, attributes, text = "") => {
     const element = document.createElementNS(svg.namespaceURI, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -69,6 +73,7 @@ function pictureText(svg, caption, background) {
 }
 
 // Lines of at most so many letters.
+/** @param {string} text @param {number} most */
 function brokenLines(text, most) {
   const lines = [""];
   for (const word of text.split(" ")) {
@@ -79,6 +84,7 @@ function brokenLines(text, most) {
 }
 
 // Save a drawing as "svg" or, at twice its size, as "png".
+/** @param {string} text @param {string} kind @param {string} name */
 async function savePicture(text, kind, name) {
   const link = document.createElement("a");
   link.href = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
@@ -99,6 +105,7 @@ async function savePicture(text, kind, name) {
 // --- geometry ---
 
 // Signed distance of a point from a box; negative inside.
+/** @param {Point} point @param {number[]} center @param {number[]} size */
 function boxDistance(point, center, size) {
   const r = size[1] / 2;
   const x = Math.abs(point[0] - center[0]) - size[0] / 2 + r;
@@ -106,11 +113,13 @@ function boxDistance(point, center, size) {
   return Math.hypot(Math.max(x, 0), Math.max(y, 0)) + Math.min(Math.max(x, y), 0) - r;
 }
 
+/** @param {number[]} p @param {number[]} q @param {number} bend */
 function fullCurve(p, q, bend) {
   const chord = [q[0] - p[0], q[1] - p[1]];
   return [p, [(p[0] + q[0]) / 2 + 2 * bend * chord[1], (p[1] + q[1]) / 2 - 2 * bend * chord[0]], q];
 }
 
+/** @type {(points: Point[]) => any} */
 const curvePath = (points) => {
   const parts = [`M${xy(points[0])}`];
   for (let k = 1; k < points.length; k += 2) parts.push(`Q${xy(points[k])} ${xy(points[k + 1])}`);
@@ -118,8 +127,10 @@ const curvePath = (points) => {
 };
 
 // The part of a single curve between two boxes; null if they touch.
+/** @param {any} curve @param {any[]} ends */
 function clipped(curve, ends) {
   const steps = 120;
+  /** @type {(t: number) => any} */
   const free = (t) =>
     ends.every(([center, size]) => boxDistance(at(curve, t), center, size) >= GAP);
   let first = 0,
@@ -128,6 +139,7 @@ function clipped(curve, ends) {
   while (last >= 0 && !free(last / steps)) last--;
   if (first >= last) return null;
   // A step of a long curve is longer than an arrowhead: bisect to find the border.
+  /** @type {(outside: number, inside: number) => any} */
   const border = (outside, inside) => {
     for (let k = 0; k < 5; k++) {
       const half = (outside + inside) / 2;
@@ -146,6 +158,7 @@ function clipped(curve, ends) {
 }
 
 // The marks at both ends (heads as paths, circles as centers) and the line between them.
+/** @param {Point[]} points @param {string[]} marks */
 function edgeShape(points, marks) {
   const heads = ["", ""];
   /** @type {(number[] | null)[]} */
@@ -159,6 +172,7 @@ function edgeShape(points, marks) {
       dy = tip[1] - inner[1];
     const length = Math.hypot(dx, dy) || 1,
       u = [dx / length, dy / length];
+    /** @type {(s: number) => any} */
     const back = (s) => [tip[0] - s * u[0], tip[1] - s * u[1]];
     if (marks[side] === "head") {
       const base = back(HEAD_LENGTH),

@@ -33,6 +33,7 @@ class Callout {
       const [p, q] = pair.map((v) => bench.canvas.toScreen(bench.canvas.centers[v]));
       point = [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2 + 14];
     }
+    /** @type {(wanted: number, size: number) => any} */
     const inside = (wanted, size) => Math.max(6, Math.min(wanted, size - 6));
     const left = inside(
       point[0] - frame.left - element.offsetWidth / 2,

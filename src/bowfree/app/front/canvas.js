@@ -2,53 +2,58 @@
 // --- canvas: a graph view that can be edited ---
 
 class Canvas extends GraphView {
-  /** @type {Record<string, (...given: any[]) => any>} */ actions;
+  /** @type {Actions} */ actions;
   mode = "->";
   /** @type {number | null} */ from = null; // where an edge was started
   /** @type {any} */ dragged = null;
 
-  // `actions` are draw(a, mark, b), move(v, x, y), edgeMenu(k, point), nodeMenu(v, point),
-  // pairMenu(a, b, point), edgeKey(k, key), say(text).
+  /** @param {HTMLElement} host @param {Variables} variables @param {string} name @param {Actions} actions */
   constructor(host, variables, name, actions) {
     super(host, variables, name);
     this.actions = actions;
-    this.svg.addEventListener("pointermove", (event) => this.drag(event));
-    this.svg.addEventListener("pointerup", (event) => this.drop(event));
-    this.svg.addEventListener("pointercancel", () => this.endDrag());
+    on(this.svg, "pointermove", (event) => this.drag(event));
+    on(this.svg, "pointerup", (event) => this.drop(event));
+    on(this.svg, "pointercancel", () => this.endDrag());
     this.boxes.forEach((box, v) => {
-      box.addEventListener("pointerdown", (event) => this.startDrag(v, event));
-      box.addEventListener("keydown", (event) => this.onBoxKey(v, event));
+      on(box, "pointerdown", (event) => this.startDrag(v, event));
+      on(box, "keydown", (event) => this.onBoxKey(v, event));
     });
   }
 
+  /** @param {string} pair */
   makeEdge(pair) {
     const part = super.makeEdge(pair);
-    part.addEventListener("click", (event) =>
+    on(part, "click", (event) =>
       this.actions.edgeMenu(part.index, [event.clientX, event.clientY]),
     );
-    part.addEventListener("keydown", (event) => this.onEdgeKey(part.index, event));
+    on(part, "keydown", (event) => this.onEdgeKey(part.index, event));
     return part;
   }
 
+  /** @param {number} v */
   notesOf(v) {
     this.boxes[v].classList.toggle("from", this.from === v);
     return this.from === v ? ["an edge starts here"] : [];
   }
 
+  /** @param {number} a @param {number} b @param {Point} point */
   onRuleClick(a, b, point) {
     this.actions.pairMenu(a, b, point);
   }
 
+  /** @param {Edge} edge */
   onGhostClick(edge) {
     this.actions.suggestion(edge);
   }
 
+  /** @param {Point} point */
   boxAt(point) {
     return this.centers.findIndex((center, v) => boxDistance(point, center, this.sizes[v]) <= 3);
   }
 
   // --- pointer: drag from box to box to draw, or drag a box to move it ---
 
+  /** @param {number} v @param {any} event */
   startDrag(v, event) {
     if (event.button) return;
     const point = this.fromScreen(event);
@@ -64,6 +69,7 @@ class Canvas extends GraphView {
     this.svg.setPointerCapture(event.pointerId);
   }
 
+  /** @param {any} event */
   drag(event) {
     const dragged = this.dragged;
     if (!dragged) return;
@@ -87,6 +93,7 @@ class Canvas extends GraphView {
     );
   }
 
+  /** @param {any} event */
   drop(event) {
     const dragged = this.dragged;
     if (!dragged) return;
@@ -111,6 +118,7 @@ class Canvas extends GraphView {
     for (const box of this.boxes) box.classList.remove("target");
   }
 
+  /** @param {number} v @param {number} x @param {number} y */
   moveBox(v, x, y) {
     this.centers[v] = [x, y];
     this.moved.add(v);
@@ -124,13 +132,11 @@ class Canvas extends GraphView {
 
   // --- keys ---
 
+  /** @param {number} v @param {any} event */
   onBoxKey(v, event) {
-    const step = {
-      ArrowLeft: [-1, 0],
-      ArrowRight: [1, 0],
-      ArrowUp: [0, -1],
-      ArrowDown: [0, 1],
-    }[event.key];
+    /** @type {Record<string, Pair>} */
+    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+    const step = steps[event.key];
     if (step && event.shiftKey) {
       this.moveBox(v, this.centers[v][0] + 12 * step[0], this.centers[v][1] + 12 * step[1]);
       this.actions.move(v, ...this.centers[v]);
@@ -149,12 +155,14 @@ class Canvas extends GraphView {
   }
 
   // End the edge that was started with the keyboard or the menu.
+  /** @param {number} v @param {string} mark */
   endEdge(v, mark) {
     const from = this.from;
     this.setFrom(null);
-    if (from !== v) this.actions.draw(from, mark === "move" ? "->" : mark, v);
+    if (from !== null && from !== v) this.actions.draw(from, mark === "move" ? "->" : mark, v);
   }
 
+  /** @param {number | null} v */
   setFrom(v) {
     const before = this.from;
     this.from = v;
@@ -168,6 +176,7 @@ class Canvas extends GraphView {
   }
 
   // The nearest box in a direction; distances to the side count twice.
+  /** @param {number} v @param {Pair} step */
   nearest(v, [dx, dy]) {
     let best = -1,
       least = Infinity;
@@ -180,7 +189,9 @@ class Canvas extends GraphView {
     return best;
   }
 
+  /** @param {number} k @param {any} event */
   onEdgeKey(k, event) {
+    /** @type {Record<string, number>} */
     const steps = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
     if (event.key in steps) {
       this.parts[(k + steps[event.key] + this.parts.length) % this.parts.length].focus();
@@ -191,6 +202,7 @@ class Canvas extends GraphView {
   }
 
   // Highlight the edges that make a change impossible.
+  /** @param {Pair[]} pairs */
   highlight(pairs) {
     (this.parts || []).forEach((part, k) => {
       const [a, , b] = this.edges[k];

@@ -24,6 +24,7 @@ class Comparison {
     });
   }
 
+  /** @param {number | string} which */
   async show(which) {
     const { bench } = this,
       answer = await bench.query({ do: "compare", which });
@@ -39,7 +40,7 @@ class Comparison {
       curves: answer.curves,
       result: answer.comparison,
     });
-    const name = which === "pinned" ? "The kept graph" : `Graph ${which + 1} of the search`;
+    const name = which === "pinned" ? "The kept graph" : `Graph ${Number(which) + 1} of the search`;
     if (!this.view) {
       const host = make("figure", { class: "other" }, make("figcaption"));
       bench.canvas.host.after(host);
@@ -68,6 +69,7 @@ class Comparison {
   }
 
   // For each edge, "only" if the other graph has no edge there, "differs" if it has another one.
+  /** @param {Edge[]} graph @param {Edge[] | null} other */
   markDifferences(graph, other) {
     if (!other) return null;
     return graph.map(([a, mark, b]) => {
@@ -77,6 +79,7 @@ class Comparison {
     });
   }
 
+  /** @param {number} by */
   step(by) {
     const count = this.bench.candidates.graphs.length;
     const next = typeof this.which === "number" ? this.which + by : by > 0 ? 0 : count - 1;

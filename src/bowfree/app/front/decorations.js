@@ -46,9 +46,10 @@ function labelParts(view) {
 }
 
 // Make an element behave like a button with a menu or an action at its middle.
+/** @param {any} element @param {(point: Point) => void} act */
 function onActivate(element, act) {
-  element.addEventListener("click", (event) => act([event.clientX, event.clientY]));
-  element.addEventListener("keydown", (event) => {
+  on(element, "click", (event) => act([event.clientX, event.clientY]));
+  on(element, "keydown", (event) => {
     if (!["Enter", " ", "Delete", "Backspace"].includes(event.key)) return;
     event.preventDefault();
     const r = element.getBoundingClientRect();

@@ -42,8 +42,7 @@ class GraphView {
     host.append(this.pan);
     this.boxes = this.names.map((_, v) => this.makeBox(v));
     this.groups.boxes.append(...this.boxes);
-    this.pan.addEventListener(
-      "wheel",
+    on(this.pan, "wheel",
       (event) => {
         if (!event.ctrlKey && !event.metaKey && this.pan.scrollHeight > this.pan.clientHeight + 4) return;
         event.preventDefault();
@@ -52,9 +51,10 @@ class GraphView {
       { passive: false },
     );
     // Drag the background to pan.
-    this.svg.addEventListener("pointerdown", (event) => {
+    on(this.svg, "pointerdown", (event) => {
       if (event.target !== this.svg || event.button || event.pointerType === "touch") return;
       const [x, y] = [event.clientX + this.pan.scrollLeft, event.clientY + this.pan.scrollTop];
+      /** @type {(e: any) => any} */
       const move = (e) => this.pan.scrollTo(x - e.clientX, y - e.clientY);
       const end = () => {
         removeEventListener("pointermove", move);
@@ -70,6 +70,7 @@ class GraphView {
 
   // --- boxes ---
 
+  /** @param {number} v */
   makeBox(v) {
     const [w, h] = this.sizes[v];
     const box = make(
@@ -79,16 +80,19 @@ class GraphView {
       make("svg:text", { dy: "0.35em" }, this.labels[v]),
       make("svg:title", {}, this.names[v]),
     );
-    box.addEventListener("focus", () => this.setTabStop(this.boxes, v));
+    on(box, "focus", () => this.setTabStop(this.boxes, v));
     return box;
   }
 
   // Make one of the elements reachable with the Tab key.
+  /** @param {any[]} parts @param {number} chosen */
   setTabStop(parts, chosen) {
     parts.forEach((part, k) => part.setAttribute("tabindex", k === chosen ? 0 : -1));
   }
 
+  /** @param {number} v */
   describeBox(v) {
+    /** @type {(mark: string, end: number) => any} */
     const near = (mark, end) => this.edges.filter((e) => e[1] === mark && e[end] === v).length;
     const causes = near("->", 2),
       effects = near("->", 0),
@@ -191,12 +195,14 @@ class GraphView {
       this.setTabStop(this.parts, 0);
   }
 
+  /** @param {Edge} edge */
   isLocked([a, , b]) {
     return this.knowledge.required.some(
       (e) => (e[0] === a && e[2] === b) || (e[0] === b && e[2] === a),
     );
   }
 
+  /** @param {string} pair */
   makeEdge(pair) {
     const part = make(
       "svg:g",
@@ -213,10 +219,11 @@ class GraphView {
       }),
       make("svg:title"),
     );
-    part.addEventListener("focus", () => this.setTabStop(this.parts, part.index));
+    on(part, "focus", () => this.setTabStop(this.parts, part.index));
     return part;
   }
 
+  /** @param {any} part @param {number} k */
   updateEdge(part, k) {
     const locked = this.isLocked(this.edges[k]),
       differs = this.details.differs ? this.details.differs[k] : null;
@@ -232,6 +239,7 @@ class GraphView {
   }
 
   // Whether an edge is on a causal or a biasing path of the selected effect, or aside.
+  /** @param {number} k */
   pathKind(k) {
     const { paths } = this.details;
     if (!paths?.causal) return "";
@@ -239,6 +247,7 @@ class GraphView {
     return paths.biasing.includes(k) ? "biasing" : "aside";
   }
 
+  /** @param {number} k @param {boolean} locked @param {string | null} differs */
   describeEdge(k, locked, differs) {
     const [a, mark, b] = this.edges[k];
     const notes = [`${this.names[a]} ${ARROWS[mark]} ${this.names[b]}`];
@@ -263,6 +272,7 @@ class GraphView {
     return notes.filter(Boolean).join(", ");
   }
 
+  /** @param {number} k */
   describeShare(k) {
     const share = this.shareOf(k);
     if (missing(share) || !this.details.shares) return "";
@@ -271,6 +281,7 @@ class GraphView {
       : `probability ${percent(share)}`;
   }
 
+  /** @param {number} k */
   shareOf(k) {
     const shares = this.details.shares;
     if (!shares) return null;
@@ -283,6 +294,7 @@ class GraphView {
     return row ? row[3] : 0;
   }
 
+  /** @param {number} k */
   curveOf(k) {
     return this.curveOfEdge(this.edges[k]);
   }
@@ -299,11 +311,13 @@ class GraphView {
   }
 
   // Whether an edge is weaker than the limit of the edge filter.
+  /** @param {number} k */
   isWeak(k) {
     const e = this.details.estimates?.[k];
     return e ? Math.abs(e.standardized || 0) < this.display.least : false;
   }
 
+  /** @param {number} k */
   drawEdge(k) {
     const part = this.parts[k],
       points = this.curveOf(k);
@@ -321,7 +335,7 @@ class GraphView {
       "stroke-width",
       (1.2 + 1.7 * Math.min(Math.abs((e?.standardized) || 0), 1)).toFixed(2),
     );
-    part.querySelectorAll("circle").forEach((circle, side) => {
+    [...part.querySelectorAll("circle")].forEach((circle, side) => {
       const center = drawn.circles[side];
       circle.setAttribute("visibility", center ? "inherit" : "hidden");
       if (center) {
@@ -409,6 +423,7 @@ class GraphView {
     this.pan.scrollTop += now[1] - y;
   }
 
+  /** @param {number} scale */
   setScale(scale) {
     this.scale = Math.min(Math.max(scale, 0.1), LARGEST);
     this.userScale = true;
@@ -421,11 +436,13 @@ class GraphView {
     this.overview?.update();
   }
 
+  /** @param {Point} point @returns {Point} */
   toScreen(point) {
     const place = new DOMPoint(...point).matrixTransform(this.svg.getScreenCTM());
     return [place.x, place.y];
   }
 
+  /** @param {{ clientX: number, clientY: number }} event @returns {Point} */
   fromScreen(event) {
     const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(
       this.svg.getScreenCTM().inverse(),
@@ -433,6 +450,7 @@ class GraphView {
     return [place.x, place.y];
   }
 
+  /** @param {number} k */
   middleOf(k) {
     const points = this.curveOf(k);
     return this.toScreen(points ? at(points, 0.5) : this.centers[this.edges[k][0]]);

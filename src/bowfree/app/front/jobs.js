@@ -15,15 +15,18 @@ class Jobs {
   }
 
   // Show the state of a session that was just opened; its jobs are numbered anew.
+  /** @param {Job | null} job */
   reset(job) {
     Object.assign(this, { current: job, lastEnded: 0 });
   }
 
   // An answer may arrive after the message that its job has ended.
+  /** @param {Job | null} job */
   isOutdated(job) {
     return job && job.number <= this.lastEnded;
   }
 
+  /** @param {Job | null} job */
   start(job) {
     if (this.isOutdated(job)) return;
     this.current = job;
@@ -31,6 +34,7 @@ class Jobs {
     this.bench.renderPanel();
   }
 
+  /** @param {Job | null} job */
   update(job) {
     if (this.isOutdated(job)) return;
     const before = this.current;
@@ -65,6 +69,7 @@ class Jobs {
     );
   }
 
+  /** @param {any} message */
   end(message) {
     this.current = null;
     this.lastEnded = message.number;

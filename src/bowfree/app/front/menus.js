@@ -16,6 +16,7 @@ class Menus {
     const [a, mark, b] = bench.state.graph[k],
       pair = /** @type {Pair} */ ([a, b]),
       locked = bench.canvas.isLocked(bench.state.graph[k]);
+    /** @type {(to: string) => any} */
     const change = (to) => () => bench.ask({ do: "change", a, mark: to, b }, pair);
     /** @type {any[]} */
     const actions = [
@@ -37,6 +38,7 @@ class Menus {
     return actions.filter(Boolean);
   }
 
+  /** @param {number} k @param {Point} point */
   edgeMenu(k, point) {
     const { bench } = this;
     const [a, mark, b] = bench.state.graph[k];
@@ -47,6 +49,7 @@ class Menus {
     );
   }
 
+  /** @param {number} k @param {any} event */
   edgeKey(k, event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const key = event.key === "Backspace" ? "Delete" : event.key;
@@ -55,6 +58,7 @@ class Menus {
     return Boolean(action);
   }
 
+  /** @param {number} v @param {Point} point */
   nodeMenu(v, point) {
     const { bench } = this;
     const { tiers, unconfounded } = bench.state.knowledge,
@@ -95,6 +99,7 @@ class Menus {
     );
   }
 
+  /** @param {number} a @param {number} b @param {Point} point */
   pairMenu(a, b, point) {
     const { bench } = this;
     this.open(point, `Forbidden between ${bench.names[a]} and ${bench.names[b]}`, [
@@ -109,6 +114,7 @@ class Menus {
   }
 
   // Show the bounds of an effect, or let the user choose its other end.
+  /** @param {any} of @param {any} on */
   selectEffect(of, on) {
     const { bench } = this;
     bench.setPanel("effect");
@@ -118,6 +124,7 @@ class Menus {
     } else bench.askEffect(of, on);
   }
 
+  /** @param {Point} point @param {string} title @param {any[]} actions */
   open(point, title, actions) {
     const { bench, element } = this;
     this.returnTo = bench.focused();
@@ -158,10 +165,13 @@ class Menus {
   }
 
   // Handle a key inside the menu; return false for other keys.
+  /** @param {any} given */
   onKey({ key }) {
     const items = [...this.element.querySelectorAll("button")],
       now = items.indexOf(this.bench.focused());
-    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: items.length - 1 }[key];
+    /** @type {Record<string, number>} */
+    const places = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: items.length - 1 };
+    const to = places[key];
     if (to !== undefined) items[(to + items.length) % items.length].focus();
     else if (key === "Escape" || key === "Tab") this.close();
     else return false;

@@ -10,6 +10,7 @@ class Overview {
     this.boxes = make("svg:path", { class: "boxes" });
     this.window = make("svg:rect", { class: "window" });
     this.element = make("svg:svg", { class: "overview", "aria-hidden": "true" }, this.boxes, this.window);
+    /** @type {(event: any) => any} */
     const go = (event) => {
       if (event.buttons !== 1) return;
       const point = new DOMPoint(event.clientX, event.clientY);
@@ -18,7 +19,7 @@ class Overview {
       pan.scrollLeft = scale * (x - origin[0]) - pan.clientWidth / 2;
       pan.scrollTop = scale * (y - origin[1]) - pan.clientHeight / 2;
     };
-    for (const kind of ["pointerdown", "pointermove"]) this.element.addEventListener(kind, go);
+    for (const kind of ["pointerdown", "pointermove"]) on(this.element, kind, go);
     view.pan.addEventListener("scroll", () => this.update());
   }
 

@@ -26,12 +26,15 @@ function dataPanel(bench) {
 const [CHART_WIDTH, CHART_HEIGHT, CHART_LEFT, CHART_FOOT] = [380, 260, 48, 34];
 
 // Axes with the ends of both ranges, and content that is placed by functions of x and y.
-/** @param {string} label @param {number[]} xs @param {number[]} ys @param {string[]} names @param {Function} draw */
+/** @param {string} label @param {number[]} xs @param {number[]} ys @param {string[]} names @param {(x: (value: number) => number, y: (value: number) => number) => any} draw */
 function chart(label, xs, ys, names, draw) {
   const [[x0, x1], [y0, y1], [nameX, nameY]] = [xs, ys, names];
+  /** @type {(value: any) => any} */
   const x = (value) => CHART_LEFT + ((CHART_WIDTH - CHART_LEFT - 8) * (value - x0)) / (x1 - x0 || 1);
   const bottom = CHART_HEIGHT - CHART_FOOT;
+  /** @type {(value: any) => any} */
   const y = (value) => bottom - ((bottom - 10) * (value - y0)) / (y1 - y0 || 1);
+  /** @type {(content: string, px: number, py: number, anchor: string, more?: Attributes) => any} */
   const text = (content, px, py, anchor, more = {}) =>
     make("svg:text", { x: px, y: py, class: `tick ${anchor}`, ...more }, content);
   return make(
@@ -48,6 +51,7 @@ function chart(label, xs, ys, names, draw) {
   );
 }
 
+/** @param {string} name @param {{ counts: number[], edges: number[], mean: number, sd: number, n: number }} found */
 function histogramParts(name, { counts, edges, mean, sd, n }) {
   const most = Math.max(...counts),
     ends = [edges[0], edges[edges.length - 1]];
@@ -68,7 +72,9 @@ function histogramParts(name, { counts, edges, mean, sd, n }) {
   ];
 }
 
+/** @param {string} nameA @param {string} nameB @param {{ kind: string, slope: number, r: number, n: number, points: Point[] }} found */
 function scatterParts(nameA, nameB, { kind, slope, r, n, points }) {
+  /** @type {(k: number) => Pair} */
   const range = (k) => [Math.min(...points.map((p) => p[k])), Math.max(...points.map((p) => p[k]))];
   const [xs, ys] = [range(0), range(1)];
   const text =

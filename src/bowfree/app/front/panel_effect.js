@@ -28,6 +28,7 @@ function effectPanel(bench) {
   if (!bench.state.effect) return parts;
   if (!effect) return [...parts, make("p", { class: "hint" }, "Computing …")];
   if (effect.problem) return [...parts, make("p", { class: "problem" }, effect.problem)];
+  /** @type {(name: string, ...value: any[]) => any} */
   const fact = (name, ...value) => make("div", {}, make("dt", {}, name), make("dd", {}, ...value));
   const interval = missing(effect.low)
     ? ""
@@ -55,12 +56,13 @@ function effectPanel(bench) {
 }
 
 // A line for each value of the effect in the equivalent graphs; a click shows the graph.
-/** @param {Workbench} bench */
+/** @param {Workbench} bench @param {Effect} effect */
 function effectStrip(bench, effect) {
   const width = 360,
     values = effect.strip;
   const low = Math.min(0, ...values),
     range = Math.max(0, ...values) - low || 1;
+  /** @type {(x: any) => any} */
   const place = (x) => 10 + ((width - 20) * (x - low)) / range;
   const bins = new Map(); // by pixel, the graphs
   values.forEach((x, k) => {
@@ -68,6 +70,7 @@ function effectStrip(bench, effect) {
     bins.set(pixel, [...(bins.get(pixel) || []), k]);
   });
   const most = Math.max(...[...bins.values()].map((graphs) => graphs.length));
+  /** @type {(x: any, at: number, anchor: string) => any} */
   const text = (x, at, anchor) =>
     make("svg:text", { x: at, y: 62, class: `tick ${anchor}` }, significant(x));
   const shown = bench.member ? bench.member.number : -1;
@@ -95,7 +98,7 @@ function effectStrip(bench, effect) {
         },
         make("svg:title", {}, `${significant(values[graphs[0]])} in ${counted(graphs.length, "graph")}: click to show one`),
       );
-      line.addEventListener("click", () => bench.showMember(graphs[0]));
+      on(line, "click", () => bench.showMember(graphs[0]));
       return line;
     }),
     low < 0 ? text(low, 4, "start") : null,
@@ -104,7 +107,9 @@ function effectStrip(bench, effect) {
   );
 }
 
+/** @param {any} given */
 function pathParts({ causal, biasing, all_paths }) {
+  /** @type {(kind: string, n: number, text: string, none: string) => any} */
   const key = (kind, n, text, none) =>
     make("p", { class: "key" }, make("i", { class: kind }), n ? `${text}: ${counted(n, "edge")}` : none);
   return [
@@ -115,8 +120,9 @@ function pathParts({ causal, biasing, all_paths }) {
   ].filter(Boolean);
 }
 
-/** @param {Workbench} bench */
+/** @param {Workbench} bench @param {Effect} effect */
 function estimationParts(bench, { adjustment, instruments }) {
+  /** @type {(names: number[]) => any} */
   const list = (names) => (names.length ? names.map((v) => bench.names[v]).join(", ") : "nothing");
   const sets = adjustment.map(({ names, optimal, everywhere }) =>
     make(

@@ -5,6 +5,7 @@
 function searchPanel(bench) {
   const { jobs, comparison, candidates, shares } = bench,
     busy = Boolean(jobs.current);
+  /** @type {(field: string, value: any, label: string, more: Attributes) => any} */
   const number = (field, value, label, more) =>
     row(label, make("input", { type: "number", "data-field": field, value, ...more }));
   const seed = () => Math.max(0, Math.floor(Number(bench.field("seed").value) || 0));
@@ -91,7 +92,7 @@ function searchPanel(bench) {
       make(
         "ol",
         { class: "candidates", start: 1 },
-        candidates.graphs.map((found, k) =>
+        candidates.graphs.map((/** @type {any} */ found, /** @type {number} */ k) =>
           make(
             "li",
             {},
@@ -163,6 +164,7 @@ function comparePanel(bench) {
   }
   const { graph: otherGraph, result } = comparison;
   const different = differences(bench.state.graph, otherGraph);
+  /** @type {(pair: any[]) => string} */
   const describe = ([a, b, here, there]) =>
     `${bench.names[a]}, ${bench.names[b]}: ${here ? ARROWS[here] : "no edge"} in the current graph, ${there ? ARROWS[there] : "no edge"} in the other`;
   parts.push(
@@ -210,6 +212,7 @@ function comparePanel(bench) {
 }
 
 // The result of the test between the current and the other graph.
+/** @param {any} given */
 function verdict({ relation, test, smaller, statistic, df, p_value }) {
   if (relation === "same model") return "The graphs are equivalent: no data can distinguish them.";
   if (!test) return "Not nested; the test needs the rows of the data.";
@@ -230,6 +233,7 @@ function verdict({ relation, test, smaller, statistic, df, p_value }) {
 // Pairs that differ: [a, b, mark here, mark there].
 /** @param {Edge[]} here @param {Edge[]} there @returns {any[]} */
 function differences(here, there) {
+  /** @type {(edges: any) => any} */
   const marks = (edges) => {
     const found = new Map();
     for (const [a, mark, b] of edges)
@@ -245,6 +249,7 @@ function differences(here, there) {
 /** @param {Workbench} bench */
 function filesPanel(bench) {
   const formats = bench.formats.map((name) => [name, name]);
+  /** @type {(answer: any) => any} */
   const show = (answer) => {
     if (answer.error) return;
     bench.text = answer;

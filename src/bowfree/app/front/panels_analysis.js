@@ -3,6 +3,7 @@
 // A panel is a function of the workbench that returns elements. It is called when the panel is
 // visible and its content has changed.
 
+/** @type {(names: any[][], chosen: any, onchange: (event: any) => any, more?: Attributes) => any} */
 const select = (names, chosen, onchange, more = {}) =>
   make(
     "select",
@@ -12,6 +13,7 @@ const select = (names, chosen, onchange, more = {}) =>
     ),
   );
 
+/** @type {(label: string, ...fields: any[]) => any} */
 const row = (label, ...fields) =>
   make("label", { class: "row" }, make("span", {}, label), ...fields);
 
@@ -65,6 +67,7 @@ function fitPanel(bench) {
       ),
     );
   }
+  /** @type {any[][]} */
   const pairs = [];
   fit.residuals.forEach((line, i) =>
     line.forEach((r, j) => {
@@ -116,7 +119,7 @@ function penaltyField(bench) {
   });
 }
 
-/** @param {Workbench} bench */
+/** @param {Workbench} bench @param {any[][]} residuals */
 function residualMap(bench, residuals) {
   return make(
     "div",
@@ -171,12 +174,13 @@ function nextPanel(bench) {
   if (!found) return [make("p", { class: "hint" }, "Computing …")];
   if (found.problem) return [make("p", { class: "problem" }, found.problem)];
   // Changes of one pair with the same score are equivalent: they share a line.
+  /** @type {Map<string, any[]>} */
   const lines = new Map();
   for (const change of found.changes) {
     const key = [change.a, change.b, change.before, change.score.toFixed(9)].join();
     lines.set(key, [...(lines.get(key) || []), change]);
   }
-  const better = found.changes.filter((change) => change.score > 1e-9).length;
+  const better = found.changes.filter((/** @type {any} */ change) => change.score > 1e-9).length;
   return [
     make(
       "p",
@@ -191,6 +195,7 @@ function nextPanel(bench) {
       [...lines.values()].map((tied) => {
         const [{ a, b, before, score, chi2, p_value, equivalent }] = tied;
         const old = `${bench.names[a]} ${ARROWS[before]} ${bench.names[b]}`;
+        /** @type {({ after }: any, k: number) => any} */
         const text = ({ after }, k) => {
           const changed = `${bench.names[a]} ${ARROWS[after]} ${bench.names[b]}`;
           if (k) return `or ${ARROWS[after]}`;
@@ -241,8 +246,9 @@ function classPanel(bench) {
       .map((edge, k) => [edge, found.ends[k]])
       .filter(([, ends]) => ends.includes("circle"));
     if (open.length) {
-      const left = { head: "←", tail: "", circle: "o" },
-        right = { head: "→", tail: "", circle: "o" };
+      /** @type {Record<string, string>[]} */
+      const [left, right] = ["←", "→"].map((head) => ({ head, tail: "", circle: "o" }));
+      /** @type {(ends: string[]) => any} */
       const mark = (ends) => (left[ends[0]] + right[ends[1]]).replace("oo", "o–o");
       parts.push(
         make("p", { class: "hint" }, "Edges that differ, with o at ends that differ:"),
@@ -264,11 +270,11 @@ function classPanel(bench) {
 }
 
 // A slider through the equivalent graphs; edges that are the same stay as they are.
-/** @param {Workbench} bench */
+/** @param {Workbench} bench @param {any} found */
 function memberParts(bench, found) {
   const { member } = bench,
     differ = member
-      ? bench.comparison.markDifferences(member.graph, bench.state.graph).filter(Boolean).length
+      ? differences(member.graph, bench.state.graph).length
       : 0;
   const of = found.shown === found.permitted ? found.shown : `the first ${found.shown}`;
   const parts = [

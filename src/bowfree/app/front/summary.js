@@ -6,6 +6,7 @@
 function summaryParts(bench) {
   const { fit, change, problem } = bench.state,
     found = bench.analyses.class;
+  /** @type {(name: string, value: any, small?: any) => any} */
   const fact = (name, value, small) =>
     make(
       "div",
@@ -14,6 +15,7 @@ function summaryParts(bench) {
       make("dd", {}, value, small ? make("small", {}, " ", small) : null),
     );
   // No line break inside.
+  /** @type {(text: string) => any} */
   const together = (text) => make("span", { class: "together" }, text);
   if (!fit) {
     return [fact("No fit", problem)];
@@ -57,6 +59,7 @@ function summaryParts(bench) {
 }
 
 // The equivalence class in a sentence; a part of it is never presented as the whole.
+/** @param {any} found */
 function classText(found) {
   const same = `${found.n_same} of ${counted(found.ends.length, "edge")} ${found.n_same === 1 ? "is" : "are"} the same in all of them`;
   if (found.size === 1 && found.complete) return "No other graph fits all data equally well.";
@@ -66,6 +69,7 @@ function classText(found) {
     : `More than ${counted(found.size, "graph")} fit all data equally well${known}. Only these, found in one second, were compared: ${same}; among the others it may be fewer.`;
 }
 
+/** @param {Workbench} bench @returns {string[]} */
 function warningsOf({ analyses, state, candidates }) {
   if (!state.graph.length) return [];
   const { warnings } = analyses,

@@ -15,6 +15,7 @@ class ServerTransport {
       "changed. Start `bowfree app` again for a new page.";
   }
 
+  /** @param {any} message */
   async ask(message) {
     const response = await fetch(`${this.base}do`, {
       method: "POST",
@@ -25,6 +26,7 @@ class ServerTransport {
     return response.json();
   }
 
+  /** @param {(message: any) => void} receive @param {(connected: boolean) => void} connected */
   listen(receive, connected) {
     const events = new EventSource(`${this.base}events`);
     this.events = events;
@@ -45,6 +47,7 @@ class ServerTransport {
 
 // The kernel of a notebook, with the messages of anywidget.
 class WidgetTransport {
+  /** @param {any} model */
   constructor(model) {
     this.model = model;
     this.waiting = new Map();
@@ -53,13 +56,16 @@ class WidgetTransport {
     this.prefix = Math.random().toString(36).slice(2); // a widget may be shown in several cells
   }
 
+  /** @param {any} message */
   ask(message) {
     const id = `${this.prefix}-${++this.number}`;
     this.model.send({ ...message, id });
     return new Promise((resolve) => this.waiting.set(id, resolve));
   }
 
+  /** @param {(message: any) => void} receive @param {(connected: boolean) => void} connected */
   listen(receive, connected) {
+    /** @param {any} message */
     this.receive = (message) => {
       if (message.reply_to === undefined) receive(message);
       else if (this.waiting.has(message.reply_to)) {
@@ -115,16 +121,18 @@ export function openRecorded(page) {
   return new Workbench(page.body, new RecordedTransport(JSON.parse(recording?.textContent || "{}")));
 }
 
+/** @param {HTMLElement} root @param {string} base */
 export function open(root, base) {
   return new Workbench(root, new ServerTransport(base));
 }
 
 export default {
+  /** @param {any} given */
   render({ model, el }) {
     const bench = new Workbench(el, new WidgetTransport(model));
     bench.element.classList.add("in-cell");
     // Notebooks have shortcuts on plain keys, which must not react to keys pressed here.
-    bench.element.addEventListener("keydown", (event) => event.stopPropagation());
+    on(bench.element, "keydown", (event) => event.stopPropagation());
     return () => bench.close();
   },
 };

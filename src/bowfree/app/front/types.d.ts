@@ -33,6 +33,19 @@ type Details = {
   ends?: string[][] | null; differs?: (string | null)[] | null; suggestions?: any[];
   question?: Pair | null; paths?: Effect | null;
 };
+// Attributes of an element; those that start with "on" are listeners.
+type Attributes = { [listener: `on${string}`]: (event: any) => void; [name: string]: any };
+// What the canvas asks of the page.
+type Actions = {
+  say(text: string): void;
+  draw(a: number, mark: string, b: number): void;
+  move(v: number, x: number, y: number): void;
+  edgeMenu(k: number, point: Point): void;
+  nodeMenu(v: number, point: Point): void;
+  pairMenu(a: number, b: number, point: Point): void;
+  edgeKey(k: number, event: any): boolean;
+  suggestion(edge: Edge): void;
+};
 type Transport = {
   lost: string;
   ask(message: object): Promise<any>;

@@ -61,7 +61,8 @@ class Workbench {
     this.comparison = new Comparison(this);
     this.jobs = new Jobs(this);
     this.element.append(make("p", { class: "hint" }, "Waiting for the data …"));
-    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    on(this.element, "keydown", (event) => this.onKey(event));
+    /** @param {any} event */
     this.onPointer = (event) => this.closePopups(event);
     document.addEventListener("pointerdown", this.onPointer, true);
     transport.listen(
@@ -127,6 +128,7 @@ class Workbench {
     return this.element.getRootNode().activeElement;
   }
 
+  /** @returns {Actions} */
   canvasActions() {
     const { menus } = this;
     return {
@@ -180,6 +182,7 @@ class Workbench {
     return this.asked[message.do] === asked && version === this.version ? answer : null;
   }
 
+  /** @param {any} message */
   receive(message) {
     if (this.early) {
       this.early.push(message);
@@ -203,6 +206,7 @@ class Workbench {
       this.analyses[kind] = message;
       this.drawGraph();
       this.renderSummary();
+      /** @type {Record<string, string[]>} */
       const panels = {
         changes: ["next"],
         class: ["class", "effect"],
@@ -213,6 +217,7 @@ class Workbench {
     }
   }
 
+  /** @param {State} state @param {any} [quiet] */
   setState(state, quiet = false) {
     if (state.version < this.version) return;
     const isNew = state.version > this.version;
@@ -246,6 +251,7 @@ class Workbench {
     return pair.join() === this.state.effect?.join();
   }
 
+  /** @param {State} state */
   describeChange(state) {
     const { fit, change } = state;
     if (!fit) return `${change.description}. ${state.problem}`;
@@ -256,17 +262,19 @@ class Workbench {
   }
 
   // Whether the score has changed: with four zeros the models are the same, or nearly.
+  /** @param {any} change */
   hasGain(change) {
     return Boolean(change.description) && !missing(change.score) && Math.abs(change.score) >= 5e-5;
   }
 
+  /** @param {Positions} positions */
   setPositions(positions) {
     if (positions.moves <= this.moves || this.canvas.dragged) return;
     this.moves = positions.moves;
     this.state = { ...this.state, curves: positions.curves };
     this.dropCurves();
     this.canvas.setPositions(positions);
-    if (this.comparison.view) {
+    if (this.comparison.which !== null) {
       this.comparison.view.setPositions({ ...positions, curves: {} });
       this.comparison.show(this.comparison.which);
     }
@@ -315,6 +323,7 @@ class Workbench {
     else this.say("There is nothing to save yet.");
   }
 
+  /** @param {boolean} connected */
   setConnected(connected) {
     const reconnected = this.connected === false && connected;
     this.connected = connected;
@@ -325,6 +334,7 @@ class Workbench {
     if (connected && (reconnected || !this.names)) this.start();
   }
 
+  /** @param {string} text */
   say(text) {
     this.status.textContent = text;
   }
@@ -387,7 +397,7 @@ class Workbench {
       pairs = new Set();
     if (!changes?.changes) return [];
     return changes.changes
-      .filter(({ a, b, before, score }) => {
+      .filter((/** @type {any} */ { a, b, before, score }) => {
         const pair = `${Math.min(a, b)},${Math.max(a, b)}`;
         if (before || score < 1e-9 || pairs.has(pair)) return false;
         pairs.add(pair);
@@ -398,6 +408,7 @@ class Workbench {
 
   // --- equivalent graphs, one after the other ---
 
+  /** @param {number} number */
   async showMember(number) {
     const answer = await this.query({ do: "member", number });
     if (!answer) return;
@@ -452,6 +463,7 @@ class Workbench {
     return pictureText(this.canvas.svg, this.caption(), background);
   }
 
+  /** @param {string} kind */
   savePicture(kind) {
     return savePicture(this.pictureText(), kind, "graph");
   }
@@ -489,6 +501,7 @@ class Workbench {
     if (!answer.error) this.ask({ do: "arrange", how: this.state.knowledge.tiers.length ? "bands" : "rows" });
   }
 
+  /** @param {string} name */
   findVariable(name) {
     const v = this.names.findIndex((own) => own.toLowerCase() === name.trim().toLowerCase());
     const part = v >= 0 ? v : this.names.findIndex((own) => own.toLowerCase().includes(name.trim().toLowerCase()));
@@ -514,6 +527,7 @@ class Workbench {
     if (option === "marks") this.drawGraph();
   }
 
+  /** @param {number} factor */
   zoom(factor) {
     for (const view of this.views()) {
       if (factor) view.zoomAt(view.scale * factor);
@@ -521,6 +535,7 @@ class Workbench {
     }
   }
 
+  /** @param {string} mode */
   setMode(mode) {
     this.canvas.mode = mode;
     this.canvas.svg.setAttribute("data-mode", mode);
@@ -530,8 +545,11 @@ class Workbench {
     }
   }
 
+  /** @param {any} event */
   onModeKey(event) {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    /** @type {Record<string, number>} */
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    const step = steps[event.key];
     if (!step) return;
     const now = MODES.findIndex(([mode]) => mode === this.canvas.mode);
     this.setMode(MODES[(now + step + MODES.length) % MODES.length][0]);
@@ -539,6 +557,7 @@ class Workbench {
     event.preventDefault();
   }
 
+  /** @param {number} v @param {number} x @param {number} y */
   moveVariable(v, x, y) {
     const tier = this.canvas.bands.findIndex(([top, bottom]) => y >= top && y < bottom);
     const oldTier = this.state.knowledge.tiers.findIndex((names) => names.includes(v));
@@ -555,6 +574,7 @@ class Workbench {
 
   // --- keyboard and pointer ---
 
+  /** @param {any} event */
   onKey(event) {
     const typing = event.target.matches("input, textarea, select");
     const command = event.ctrlKey || event.metaKey;
@@ -573,6 +593,7 @@ class Workbench {
   }
 
   // A click outside a menu or a callout closes it.
+  /** @param {any} event */
   closePopups(event) {
     const path = event.composedPath();
     if (!path.includes(this.menus.element)) this.menus.close();
@@ -581,6 +602,7 @@ class Workbench {
 
   // --- panels ---
 
+  /** @param {string} id */
   setPanel(id) {
     this.panel = id;
     if (this.state) {
@@ -598,8 +620,11 @@ class Workbench {
     if (id === "data" && this.state) this.askData(this.dataQuery.a, this.dataQuery.b);
   }
 
+  /** @param {any} event */
   onTabKey(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    /** @type {Record<string, number>} */
+    const steps = { ArrowRight: 1, ArrowLeft: -1 };
+    const step = steps[event.key];
     if (!step) return;
     const tabs = [...this.tabs.children],
       next = (tabs.indexOf(event.target) + step + tabs.length) % tabs.length;
@@ -639,6 +664,7 @@ class Workbench {
     else if (number >= 0) (this.page.querySelectorAll("button")[number] || this.page).focus();
   }
 
+  /** @param {number} k */
   showEdge(k) {
     this.canvas.parts[k].focus();
     this.canvas.parts[k].scrollIntoView({ block: "nearest", inline: "nearest" });
@@ -666,12 +692,14 @@ class Workbench {
 
   // --- files ---
 
+  /** @param {string} text */
   async restore(text) {
     const answer = await this.ask({ do: "load", text });
     if (!answer.error) this.say("The last session was restored.");
   }
 
   // Open another table of the same machine in this page.
+  /** @param {File} file */
   async openTable(file) {
     if (file.size > 4e6) {
       this.callout.show({ error: `${file.name} is too large for the page: use \`bowfree app\`` });
@@ -681,6 +709,7 @@ class Workbench {
     if (answer.opened) location.reload();
   }
 
+  /** @param {File} file */
   async load(file) {
     if (file.size > 4e6) {
       this.callout.show({ error: `${file.name} is too large for a session file` });
