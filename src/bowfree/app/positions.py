@@ -133,7 +133,7 @@ class Positions:
 
     def view(self) -> dict[str, Any]:
         """Return the arrangement for the page."""
-        others = [edge for edges in self._others.values() for edge in edges]
+        others = list(dict.fromkeys(edge for edges in self._others.values() for edge in edges))
         return {
             "moves": self.moves,
             "centers": [list(center) for center in self.current.centers],

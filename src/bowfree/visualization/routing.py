@@ -3,9 +3,9 @@
 SVG files, plots, the report and the workbench all use these curves. An edge is a quadratic Bézier
 curve between two boxes. Of about twenty bends the one of lowest cost is chosen. In order of
 importance, the curve keeps clear of other boxes; of arrowheads, since a head on a crossing cannot
-be read; and of other edges at the same node. Edges are routed one after the other, and those
-without a clear curve again when all others are known. Where every bend meets a box, the edge takes
-the shortest way around the boxes, as a chain of curves.
+be read; of crossings; and of other edges at the same node. Edges are routed one after the other, and
+those without a clear curve again when all others are known. Where every bend meets a box, the edge
+takes the shortest way around the boxes, as a chain of curves.
 
 Labels may slide along their edge and step aside. Those on the shortest edges, with the fewest
 possible positions, are placed first.
@@ -41,10 +41,12 @@ _DIRECTED_BENDS = (0.0, *(s * k / 100 for k in range(5, 60, 5) for s in (1, -1))
 _BIDIRECTED_BENDS = tuple(
     s * k / 100 for k in (20, 15, 25, 10, 30, 35, 40, 45, 50, 55) for s in (1, -1)
 )
-# Costs per pixel too near, and per unit of unneeded bend: no large detour for a small gain.
-_BOX_COST, _HEAD_COST, _BEND_COST = 100.0, 3.0, 90.0
+# Costs per pixel too near, per unit of unneeded bend and per crossing: no large detour for a small
+# gain.
+_BOX_COST, _HEAD_COST, _BEND_COST, _CROSS_COST = 100.0, 3.0, 90.0, 6.0
+_COARSE = 6  # every sixth point of a curve is compared with other curves, for crossings
 _TRIES = 2500  # bends to try in one drawing
-_MANY = 100  # edges; beyond, heads are ignored and no edge is routed twice
+_MANY = 100  # edges; beyond, heads and crossings are ignored and no edge is routed twice
 _ALONG = np.linspace(0.02, 0.98, 65)  # where a curve is compared with boxes and heads
 _HALFWAY = np.array([0.35, 0.5, 0.65])  # and with other curves
 _HOP = 250.0  # pixels: the largest distance of neighbors in a network of corners
@@ -210,6 +212,7 @@ def _route(
     heads_there = np.vstack([np.zeros((0, 2)), *(other.heads for other in others)])
     lines_there = np.vstack([np.zeros((0, 2)), *(other.line for other in others)])
     lines_beside = [points_on(other.points, _ALONG) for other in beside]
+    segments = _segments([other.line[::_COARSE] for other in others])
     best, least = None, np.inf
     for bend in bends:
         detour = _BEND_COST * abs(abs(bend) - abs(bends[0]))
@@ -228,6 +231,9 @@ def _route(
         if cost + detour >= least:
             continue
         cost += _HEAD_COST * _nearness(_inside(lines_there, heads), heads)
+        if cost + detour >= least:
+            continue
+        cost += _CROSS_COST * _crossings(_segments([line[::_COARSE]]), segments)
         if cost + detour >= least:
             continue
         cost += _crowding(points_on(points, _HALFWAY), lines_beside)
@@ -278,6 +284,26 @@ def _crowding(halfway: Floats, lines: Sequence[Floats]) -> float:
     distance = np.hypot(*np.moveaxis(halfway[:, None] - np.array(lines)[:, None], -1, 0))
     # At a crossing only one of the points is near: use the farthest.
     return float(np.maximum(_APART - distance.min(axis=2).max(axis=1), 0).sum())
+
+
+def _segments(lines: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return the starts of all segments of some lines, and the vectors to their ends."""
+    empty = np.zeros((0, 2))
+    return (
+        np.vstack([empty, *(line[:-1] for line in lines)]),
+        np.vstack([empty, *(np.diff(line, axis=0) for line in lines)]),
+    )
+
+
+def _crossings(one: tuple[Floats, Floats], many: tuple[Floats, Floats]) -> int:
+    """Return the number of crossings of segments."""
+    (p, u), (q, v) = one, many
+    x, y = (q[:, k] - p[:, k, None] for k in (0, 1))
+    a, b, c, d = u[:, 0, None], u[:, 1, None], v[:, 0], v[:, 1]
+    det = a * d - b * c
+    s, t = (x * d - y * c) * np.sign(det), (x * b - y * a) * np.sign(det)
+    size = np.abs(det)
+    return int(((s > 0) & (s < size) & (t > 0) & (t < size)).sum())
 
 
 def points_on(points: Floats, t: Floats) -> Floats:
