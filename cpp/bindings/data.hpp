@@ -4,6 +4,8 @@
 
 #include <nanobind/stl/variant.h>
 
+#include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -33,6 +35,16 @@ inline JointData to_conditions(const Data& data, int d = -1) {
 inline void expect_observational(const JointData& conditions) {
     if (!conditions.is_observational())
         throw std::invalid_argument("RICF requires one covariance matrix without targets");
+}
+
+/// Throws unless there are no sizes of blocks, or those of all columns of one covariance matrix.
+inline void expect_sizes(const std::vector<int>& sizes, const JointData& conditions,
+                         int nodes = -1) {
+    if (sizes.empty()) return;
+    if (!conditions.is_observational() || std::ranges::min(sizes) < 1 ||
+        std::accumulate(sizes.begin(), sizes.end(), 0) != conditions.d ||
+        (nodes >= 0 && static_cast<int>(sizes.size()) != nodes))
+        throw std::invalid_argument("sizes: the number of columns of each node, of one sample");
 }
 
 /// Kinds are numbered as in data/intervention_kinds.hpp.

@@ -31,10 +31,10 @@ auto added_in_time(EffectCounter& counter, std::optional<double> seconds, Work&&
 
 auto add_graphs(EffectCounter& self, const BitStack& parents, const BitStack& spouses,
                 std::optional<double> seconds) {
-    std::vector<int> nodes(self.d());
+    std::vector<int> nodes(self.n_nodes());
     std::iota(nodes.begin(), nodes.end(), 0);
     return added_in_time(self, seconds, [&] {
-        for_each_graph(self.d(), parents, spouses,
+        for_each_graph(self.n_nodes(), parents, spouses,
                        [&](const Graph& graph) { self.add(graph, nodes); });
     });
 }
@@ -46,7 +46,7 @@ auto objectives(EffectCounter& self, const BitStack& parents, const BitStack& sp
         self.use_stop(until_first);
         std::vector<double> values;
         try {
-            for_each_graph(self.d(), parents, spouses, [&](const Graph& graph) {
+            for_each_graph(self.n_nodes(), parents, spouses, [&](const Graph& graph) {
                 values.push_back(self.objective(graph));
                 self.use_stop(stop);
                 stop.check();
@@ -63,7 +63,7 @@ auto add_members(EffectCounter& self, const std::vector<std::pair<int, int>>& ed
     expect_shape(kinds, {kinds.shape(0), edges.size()}, "kinds must have one column per edge");
     std::vector<int> nodes;
     for (const auto& [i, j] : edges) {
-        if (i < 0 || i >= j || j >= self.d())
+        if (i < 0 || i >= j || j >= self.n_nodes())
             throw std::invalid_argument("edges must be pairs i < j of nodes");
         nodes.insert(nodes.end(), {i, j});
     }
@@ -72,7 +72,7 @@ auto add_members(EffectCounter& self, const std::vector<std::pair<int, int>>& ed
     const auto* states = reinterpret_cast<const Edge*>(kinds.data());
     return added_in_time(self, seconds, [&] {
         for (std::size_t g = 0; g < kinds.shape(0); ++g)
-            self.add(graph_of_kinds(self.d(), edges, states + g * edges.size()), nodes);
+            self.add(graph_of_kinds(self.n_nodes(), edges, states + g * edges.size()), nodes);
     });
 }
 
@@ -102,15 +102,18 @@ void bind_effects(nb::module_& m) {
         .def(
             "__init__",
             [](EffectCounter* self, const Data& data, double path_sign, double zero,
-               std::size_t max_districts, bool variances, const std::optional<Matrix>& gamma) {
+               std::size_t max_districts, bool variances, const std::optional<Matrix>& gamma,
+               const std::vector<int>& sizes) {
                 auto joint = to_conditions(data);
+                expect_sizes(sizes, joint);
                 std::vector<double> entries;
                 if (gamma) entries = to_square(*gamma, joint.d * (joint.d + 1) / 2);
                 new (self) EffectCounter(std::move(joint), path_sign, zero, max_districts,
-                                         variances, std::move(entries));
+                                         variances, std::move(entries), sizes);
             },
             "S"_a, "path_sign"_a, "zero"_a, "max_districts"_a, "variances"_a,
-            "gamma"_a.none() = nb::none())
+            "gamma"_a.none() = nb::none(), "sizes"_a = std::vector<int>{})
+        .def("columns", &EffectCounter::columns, "nodes"_a, "The columns of some nodes.")
         .def("add_graphs", &add_graphs, "parents"_a, "spouses"_a, "seconds"_a.none(),
              "Adds BAPs of shape (members, d, words) until time is up; returns their number.")
         .def("add_members", &add_members, "edges"_a, "kinds"_a, "seconds"_a.none(),

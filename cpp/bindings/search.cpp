@@ -192,11 +192,8 @@ void bind_search(nb::module_& m) {
                 const Graph start = to_graph(required.first, required.second);
                 expect_nodes(rules, start.d());
                 JointData conditions = to_conditions(data, sizes.empty() ? start.d() : -1);
-                if (sweeps > 0 || !sizes.empty()) expect_observational(conditions);
-                if (!sizes.empty() &&
-                    (sizes.size() != static_cast<std::size_t>(start.d()) ||
-                     std::accumulate(sizes.begin(), sizes.end(), 0) != conditions.d))
-                    throw std::invalid_argument("sizes: the number of columns of each node");
+                if (sweeps > 0) expect_observational(conditions);
+                expect_sizes(sizes, conditions, start.d());
                 new (self) Search(std::move(conditions), n, penalty, cache_bytes, rules, options,
                                   start, sweeps, sizes);
                 if (!score.is_none()) self->scorer().replace_score(to_function(score));

@@ -73,8 +73,8 @@ class PythonChains {
     PythonChains(const Data& data, double n, double penalty, std::size_t cache_bytes,
                  const Rules& rules, const std::vector<std::pair<Bits, Bits>>& starts,
                  double temperature, std::vector<double> log_prior, std::size_t keep, double window,
-                 std::uint64_t seed)
-        : scorer_(to_conditions(data), n, penalty, cache_bytes),
+                 std::uint64_t seed, const std::vector<int>& sizes)
+        : scorer_(conditions(data, sizes), n, penalty, cache_bytes, 0, sizes),
           d_(scorer_.d()),
           chains_(scorer_, rules, graphs(rules, starts),
                   posterior(n, temperature, std::move(log_prior)), keep, window, seed) {}
@@ -199,6 +199,12 @@ class PythonChains {
     }
 
   private:
+    static JointData conditions(const Data& data, const std::vector<int>& sizes) {
+        auto joint = to_conditions(data);
+        expect_sizes(sizes, joint);
+        return joint;
+    }
+
     std::vector<Graph> graphs(const Rules& rules,
                               const std::vector<std::pair<Bits, Bits>>& starts) const {
         std::vector<Graph> found;
@@ -252,12 +258,13 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     if (shares.size() != graphs.size() || (!batches.empty() && batches.size() != graphs.size()) ||
         std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) != graphs.size())
         throw std::invalid_argument("one share per graph, and sizes that sum to the graphs");
-    for (const Graph& graph : graphs) expect_nodes(graph, counter.d());
+    for (const Graph& graph : graphs) expect_nodes(graph, counter.n_nodes());
     const auto d = static_cast<std::size_t>(counter.d());
+    const auto nodes = static_cast<std::size_t>(counter.n_nodes());
     if (knowledge.size() > 0)
-        expect_shape(knowledge, {d, d}, "knowledge must have shape (d, d) or (0, 0)");
+        expect_shape(knowledge, {nodes, nodes}, "knowledge must have shape (d, d) or (0, 0)");
     const AverageOptions options{n,
-                                 {0, limit, to_conditions(counter.d(), conditions)},
+                                 {0, limit, to_conditions(counter.n_nodes(), conditions)},
                                  {knowledge.data(), knowledge.data() + knowledge.size()}};
     GraphSums sums(counter.d());
     ClassSums class_sums(counter.d());
@@ -354,9 +361,10 @@ void bind_uncertainty(nb::module_& m) {
                              "Markov chains over graphs, one per start, on one cache of scores.")
         .def(nb::init<const Data&, double, double, std::size_t, const Rules&,
                       const std::vector<std::pair<Bits, Bits>>&, double, std::vector<double>,
-                      std::size_t, double, std::uint64_t>(),
+                      std::size_t, double, std::uint64_t, const std::vector<int>&>(),
              "S"_a, "n"_a, "penalty"_a, "cache_bytes"_a, "rules"_a, "starts"_a, nb::kw_only(),
-             "temperature"_a, "log_prior"_a, "keep"_a, "window"_a, "seed"_a)
+             "temperature"_a, "log_prior"_a, "keep"_a, "window"_a, "seed"_a,
+             "sizes"_a = std::vector<int>{})
         .def("offer", &PythonChains::offer, "parents"_a, "spouses"_a,
              "Adds graphs to those that chains may jump to.")
         .def("run", &PythonChains::run, "steps"_a, "thin"_a, "n_threads"_a, "seconds"_a.none(),
@@ -382,6 +390,20 @@ void bind_uncertainty(nb::module_& m) {
              "Adds graphs to splice from.")
         .def("samples", &PythonChains::samples, "Samples of each chain.")
         .def("pool", &PythonChains::pool, "The best distinct graphs that any chain has found.");
+    m.def(
+        "mixture_interval",
+        [](const Array<double, 1>& weights, const Array<double, 1>& estimates,
+           const Array<double, 1>& errors, double level, double total) {
+            for (const auto* array : {&estimates, &errors})
+                expect_shape(*array, {weights.shape(0)}, "one estimate and error for each weight");
+            EffectMixture mixture;
+            for (std::size_t k = 0; k < weights.shape(0); ++k)
+                mixture.add({weights.data()[k], estimates.data()[k], errors.data()[k]});
+            const Interval found = mixture.interval(level, total);
+            return std::pair(found.lower, found.upper);
+        },
+        "weights"_a, "estimates"_a, "errors"_a, "level"_a, "total"_a,
+        "Interval of a mixture of normals, with the rest of the total weight at zero.");
     m.def("first_of_class", &first_of_class, "parents"_a, "spouses"_a, "seed"_a,
           "conditions"_a = GivenConditions{},
           "For each BAP the index of the first one that is equivalent to it, under conditions "

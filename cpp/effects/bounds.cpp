@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "dense.hpp"
 #include "graph/district.hpp"
@@ -18,12 +19,15 @@ EffectTally::EffectTally(int d) {
 }
 
 EffectCounter::EffectCounter(JointData data, double path_sign, double zero,
-                             std::size_t max_districts, bool variances, std::vector<double> gamma)
+                             std::size_t max_districts, bool variances, std::vector<double> gamma,
+                             std::vector<int> sizes)
     : data_(std::move(data)),
       d_(data_.d),
       path_sign_(path_sign),
       zero_(zero),
       gamma_(std::move(gamma)),
+      sizes_(std::move(sizes)),
+      first_(sizes_.size()),
       sd_(data_.d),
       max_districts_(max_districts),
       variances_(variances),
@@ -31,6 +35,7 @@ EffectCounter::EffectCounter(JointData data, double path_sign, double zero,
       tally_(d_),
       B_(static_cast<std::size_t>(d_) * d_),
       E_(B_.size()) {
+    std::exclusive_scan(sizes_.begin(), sizes_.end(), first_.begin(), 0);
     for (int v = 0; v < d_; ++v) {
         double variance = 0.0;
         for (const ConditionData& condition : data_.conditions)
@@ -80,13 +85,29 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     return known_.emplace(key, std::move(rows)).first->second;
 }
 
+std::vector<int> EffectCounter::columns(const std::vector<int>& nodes) const {
+    if (sizes_.empty()) return nodes;
+    std::vector<int> found;
+    for (const int v : nodes)
+        for (int c = 0; c < sizes_[v]; ++c) found.push_back(first_[v] + c);
+    return found;
+}
+
 double EffectCounter::objective(const Graph& graph) {
+    if (!sizes_.empty() && graph.d() != d_) return objective(expand(graph, sizes_));
     return sum_over_districts(graph, [&](const std::vector<int>& district) {
         return rows_of(graph, district).objective;
     });
 }
 
 void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
+    if (sizes_.empty())
+        add_columns(graph, nodes);
+    else
+        add_columns(expand(graph, sizes_), columns(nodes));
+}
+
+void EffectCounter::add_columns(const Graph& graph, const std::vector<int>& nodes) {
     if (stop_ != nullptr) stop_->check();
     std::vector<Word> done(graph.words()), wanted(graph.words());
     for (const int v : nodes) insert(wanted.data(), v);

@@ -41,14 +41,18 @@ class EffectCounter {
     /// cleared when it has `max_districts` fits. `variances` must be true if `variance` is called;
     /// it needs a matrix for each district, about a tenth of the time. `gamma` is the asymptotic
     /// covariance matrix of the entries S_ij, i >= j, row by row, of one sample; without it,
-    /// variances are those of normal data.
+    /// variances are those of normal data. `sizes` are the numbers of columns of the nodes of all
+    /// graphs, which sum to d, as for a `Scorer`; empty: one each. Effects are those of columns.
     EffectCounter(JointData data, double path_sign, double zero, std::size_t max_districts,
-                  bool variances, std::vector<double> gamma = {});
+                  bool variances, std::vector<double> gamma = {}, std::vector<int> sizes = {});
 
     EffectCounter(const EffectCounter&) = delete;  // the fitter refers to the data
     EffectCounter& operator=(const EffectCounter&) = delete;
 
     int d() const { return d_; }
+    int n_nodes() const { return sizes_.empty() ? d_ : static_cast<int>(sizes_.size()); }
+    /// The columns of some nodes.
+    std::vector<int> columns(const std::vector<int>& nodes) const;
     const EffectTally& tally() const { return tally_; }
     void reset() { tally_ = EffectTally(d_); }
 
@@ -93,6 +97,7 @@ class EffectCounter {
 
     /// The fit of a district, from the cache if it is there.
     const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
+    void add_columns(const Graph& graph, const std::vector<int>& nodes);
     void count_effects(const std::vector<int>& nodes);
     void join_blocks();
 
@@ -100,7 +105,8 @@ class EffectCounter {
     int d_;
     double path_sign_, zero_;
     std::vector<double> gamma_;
-    std::vector<double> sd_;  // of the variables, over all conditions
+    std::vector<int> sizes_, first_;  // the number of columns of each node, and the first of them
+    std::vector<double> sd_;          // of the variables, over all conditions
     std::size_t max_districts_;
     bool variances_;
     const Stop* stop_ = nullptr;  // of the current call

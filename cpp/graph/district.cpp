@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/edge.hpp"
+
 namespace bowfree {
 
 District make_district(const Graph& graph, const std::vector<int>& members) {
@@ -60,6 +62,21 @@ District expand(const District& district, const std::vector<int>& sizes) {
             for (int e = 0; e < size(b); ++e)
                 columns.spouse_pairs.emplace_back(local[a] + c, local[b] + e);
     std::ranges::sort(columns.spouse_pairs);
+    return columns;
+}
+
+Graph expand(const Graph& graph, const std::vector<int>& sizes) {
+    std::vector<int> first(sizes.size() + 1);
+    std::partial_sum(sizes.begin(), sizes.end(), first.begin() + 1);
+    Graph columns(first.back());
+    for (int v = 0; v < graph.d(); ++v)
+        for (int column = first[v]; column < first[v + 1]; ++column) {
+            for (int before = first[v]; before < column; ++before)
+                set_edge(columns, before, column, Edge::bidirected);
+            for (int u = 0; u < v; ++u)
+                for (int other = first[u]; other < first[u + 1]; ++other)
+                    set_edge(columns, other, column, get_edge(graph, u, v));
+        }
     return columns;
 }
 

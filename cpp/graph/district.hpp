@@ -27,4 +27,7 @@ District make_district(const Graph& graph, const std::vector<int>& members);
 /// two nodes connects all of their columns, and the columns of a node are pairwise spouses.
 District expand(const District& district, const std::vector<int>& sizes);
 
+/// The graph of these columns.
+Graph expand(const Graph& graph, const std::vector<int>& sizes);
+
 }  // namespace bowfree

@@ -68,8 +68,9 @@ struct Component {
 /// Adds the effects of the member that was counted last, each with its standard error, to `sums`.
 void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, double weight,
                  const AverageOptions& options, GraphSums& sums, const Batches& batches = {}) {
-    for (const int i : nodes)
-        for (const int j : nodes) {
+    const auto columns = counter.columns(nodes);
+    for (const int i : columns)
+        for (const int j : columns) {
             const std::size_t at = static_cast<std::size_t>(i) * counter.d() + j;
             const double effect = counter.effects()[at];
             if (i == j || !counter.exceeds_zero(i, j, std::abs(effect))) continue;
@@ -84,12 +85,18 @@ void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, do
         }
 }
 
-void add_edge(int d, int i, int j, Edge edge, double weight, GraphSums& sums) {
-    if (edge == Edge::forward) sums.directed[static_cast<std::size_t>(j) * d + i] += weight;
-    if (edge == Edge::backward) sums.directed[static_cast<std::size_t>(i) * d + j] += weight;
-    if (edge == Edge::bidirected)
-        for (const auto& [row, column] : {std::pair(i, j), std::pair(j, i)})
-            sums.bidirected[static_cast<std::size_t>(row) * d + column] += weight;
+void add_edge(const EffectCounter& counter, int i, int j, Edge edge, double weight,
+              GraphSums& sums) {
+    const auto d = static_cast<std::size_t>(counter.d());
+    if (edge == Edge::none) return;
+    const auto ends = counter.columns({j});
+    for (const std::size_t a : counter.columns({i}))
+        for (const std::size_t b : ends) {
+            if (edge == Edge::forward) sums.directed[b * d + a] += weight;
+            if (edge == Edge::backward) sums.directed[a * d + b] += weight;
+            if (edge == Edge::bidirected)
+                for (const auto at : {a * d + b, b * d + a}) sums.bidirected[at] += weight;
+        }
 }
 
 /// Adds the permitted members of a component, each with weight 1, and tallies them in the counter.
@@ -97,7 +104,7 @@ void add_edge(int d, int i, int j, Edge edge, double weight, GraphSums& sums) {
 bool add_members(EffectCounter& counter, const ClassMembers& members, const Component& component,
                  const AverageOptions& options, GraphSums& sums, const Stop& stop,
                  const Stop& first_stop) {
-    const int d = counter.d();
+    const int d = counter.n_nodes();
     const std::size_t n_edges = component.edges.size();
     const auto permitted = [&](const Edge* kinds) {
         if (options.knowledge.empty()) return true;
@@ -121,7 +128,7 @@ bool add_members(EffectCounter& counter, const ClassMembers& members, const Comp
         add_effects(counter, component.nodes, 1.0, options, sums);
         for (std::size_t e = 0; e < n_edges; ++e) {
             const auto [i, j] = component.edges[e];
-            add_edge(d, i, j, kinds[e], 1.0, sums);
+            add_edge(counter, i, j, kinds[e], 1.0, sums);
         }
         if (counter.tally().n_members == 1) counter.use_stop(stop);
     }
@@ -155,14 +162,14 @@ void add_graph(EffectCounter& counter, const Graph& graph, double weight,
     for (double& part : batches) part *= weight;
     add_effects(counter, nodes, weight, options, sums, batches);
     for (int j = 1; j < graph.d(); ++j)
-        for (int i = 0; i < j; ++i) add_edge(graph.d(), i, j, get_edge(graph, i, j), weight, sums);
+        for (int i = 0; i < j; ++i) add_edge(counter, i, j, get_edge(graph, i, j), weight, sums);
 }
 
 ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
                     const AverageOptions& options, GraphSums& sums, ClassSums& class_sums,
                     const Stop& stop, const Stop& first_stop) {
     const Graph& graph = weighted.graphs.front();
-    const int d = graph.d();
+    const int d = counter.d();
     const auto all_pairs = skeleton_edges(graph);
     ClassPart part;
     GraphSums own(d);
@@ -189,8 +196,9 @@ ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
         n_members *= static_cast<double>(tally.n_members);
         if (tally.n_members == 0) continue;
         own.add(members, 1.0 / static_cast<double>(tally.n_members));
-        for (const int i : nodes)
-            for (const int j : nodes) {
+        const auto columns = counter.columns(nodes);
+        for (const int i : columns)
+            for (const int j : columns) {
                 const std::size_t at = static_cast<std::size_t>(i) * d + j;
                 whole.all_members[at] = counter.exceeds_zero(i, j, tally.min_abs[at]) ? 1.0 : 0.0;
                 whole.min_abs[at] = tally.min_abs[at];

@@ -49,3 +49,14 @@ def test_paths(table):
     assert content["sensitivity"]["adjust_for"] == ["w"]
     hidden = ("paths", table, "--graph", "x -> m -> y <-> x, w", "--of", "x", "--on", "y")
     assert "no robustness value: no adjustment set" in run(*hidden).stdout
+
+
+def test_paths_averaged_over_graphs(table):
+    question = ("paths", table, "--of", "x", "--on", "y", "--through", "m")
+    content = json.loads(run(*question, "--restarts", 1, "--steps", 2000, "--json").stdout)
+    result = bf.greedy_search(bf.datasets.read_table(table), restarts=1, rng=0)
+    twin = bf.averaged_effects(result, steps=2000, rng=0)
+    twin = twin.path_effects(of="x", on="y", through="m")
+    assert content == json.loads(json.dumps(twin.to_dict()))
+    refused = run(*question, "--resamples", 40, code=2)
+    assert "--resamples belongs to --graph or --graph-file" in refused.stderr

@@ -6,6 +6,10 @@ import polars as pl
 import pytest
 
 import bowfree as bf
+from bowfree.data.nominal import BlockMoments
+from bowfree.equivalence.targets import targets_of
+from bowfree.uncertainty.averaging import first_of_class
+from bowfree.uncertainty.posterior import GraphPosterior
 from command_line import run
 from graph_strategies import all_baps
 
@@ -151,11 +155,88 @@ def test_bad_options(options, message):
         bf.moments(data, **options)
 
 
-def test_other_functions_refuse_blocks():
+def test_equivalent_graphs_of_variables_are_equivalent_graphs_of_columns():
+    """For all graphs of four variables, two of them with three categories, and conversely."""
+    graphs = list(all_baps(4))
+    blocks = {name: (f"{name}1", f"{name}2") if k % 2 else (name,)
+              for k, name in enumerate(graphs[0].nodes)}  # fmt: skip
+    columns = [column for block in blocks.values() for column in block]
+    table = bf.moments(cov=pd.DataFrame(np.eye(6), columns, columns), n=100)
+    expand = BlockMoments(table, blocks).expand
+
+    def classes(found):
+        parents, spouses = (
+            np.stack(bits) for bits in zip(*(g._bits() for g in found), strict=True)
+        )
+        return first_of_class(parents, spouses, targets_of(None, found[0].nodes)).tolist()
+
+    assert classes(graphs) == classes([expand(graph) for graph in graphs])
+
+
+def all_graphs(moments):
+    return [
+        graph.relabel(dict(zip(graph.nodes, moments.names, strict=True))) for graph in all_baps(3)
+    ]
+
+
+def test_averages_over_all_graphs():
+    """Probabilities and means from scores and fits of single graphs, the slow way."""
+    moments = bf.moments(FRAME[:60], nominal=["team"])
+    average = bf.averaged_effects(bf.exhaustive_search(moments), se="standard", window=100)
+    graphs = all_graphs(moments)
+    prior = GraphPosterior().log_prior(3, bf.SearchSpace())
+    logs = np.array(
+        [moments.n * bf.score(g, moments, penalty=0.5) + prior[g.n_edges] for g in graphs]
+    )
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    fits = [bf.fit(graph, moments).total_effects().estimate for graph in graphs]
+    assert average.names == ("team=b", "team=c", "team=d", "x", "y")
+    assert np.allclose(average.mean, np.einsum("g,gij->ij", weights, fits), atol=1e-7)
+    team_on_y = sum(w for g, w in zip(graphs, weights, strict=True) if "team" in g.ancestors("y"))
+    assert average.effect(of="team=c", on="y").probability == pytest.approx(team_on_y, abs=1e-7)
+    edge = sum(w for g, w in zip(graphs, weights, strict=True) if ("team", "y") in g.directed)
+    assert average.edge("team=b -> y").probability == pytest.approx(edge, abs=1e-7)
+    chains = bf.averaged_effects(bf.greedy_search(moments, rng=1), se="standard", rng=1)
+    assert np.allclose(chains.probability, average.probability, atol=0.03)
+    assert chains.mcse.shape == chains.probability.shape
+    same = bf.averaged_effects(graphs, moments, se="standard", window=100)
+    assert np.allclose(same.mean, average.mean, atol=1e-7)
+
+
+def test_bounds_over_a_class():
     moments = bf.moments(FRAME, nominal=["team"])
-    for function in (bf.bootstrap, bf.structure_mcmc):
-        with pytest.raises(bf.errors.DataError, match=r"three or more categories \(team\)|rows"):
-            function(moments)
+    members = bf.equivalence_class(bf.parse("x -> y <- team, nodes: team, x, y"))
+    bounds = bf.effect_bounds(members, moments)
+    effects = [bf.fit(graph, moments).total_effects().estimate for graph in members]
+    assert bounds.names == moments.columns.names
+    assert np.allclose(bounds.lower, np.min(effects, axis=0), atol=1e-9)
+    assert np.allclose(bounds.upper, np.max(effects, axis=0), atol=1e-9)
+
+
+def test_resampling():
+    moments = bf.moments(FRAME, nominal=["team"])
+    found = bf.bootstrap(moments, n_resamples=40, restarts=1, rng=1)
+    assert found.names == moments.columns.names
+    assert found.adjacent[0, 4] == found.adjacent[2, 4] > 0.9
+    assert found.graphs[0].nodes == moments.names
+    rare = FRAME.assign(team=np.where(np.arange(N) < 2, "z", TEAM))
+    assert bf.bootstrap(rare, nominal=["team"], n_resamples=40, restarts=1, rng=1).complete
+    stable = bf.stability_selection(moments, n_halves=10, max_false=1, rng=1)
+    assert ("team", "y") in stable.pairs
+    assert bf.choose_penalty(moments, penalties=[1.0, 50.0], rng=1).best == 1.0
+
+
+def test_the_report():
+    found = bf.greedy_search(FRAME, nominal=["team"], restarts=1, rng=1)
+    page = bf.report.render(found, data=FRAME)
+    assert "team=c \u2192 y" in page
+    assert "4 categories" in page
+
+
+def test_other_functions_refuse_blocks():
+    with pytest.raises(bf.errors.DataError, match=r"three or more categories \(team\)"):
+        bf.edge_changes(bf.parse("team -> y"), bf.moments(FRAME, nominal=["team"]))
 
 
 def test_a_file(tmp_path):
@@ -173,6 +254,14 @@ def test_a_file(tmp_path):
     dags = run("learn", path, "--nominal", "team", "--restarts", 1, "--class", "dag").output
     assert "not proved" not in " ".join(dags.split())
     assert "team=c -> y" in learned
+    effects = run(
+        "effects", path, "--nominal", "team", "--restarts", 1, "--of", "team", "--on", "y"
+    )
+    assert "team=d" in effects.output
+    assert (
+        "team=b"
+        in run("bootstrap", path, "--nominal", "team", "--resamples", 40, "--restarts", 1).output
+    )
     table = bf.datasets.read_table(path, nominal=["team"])
     assert table.categories["team"] == ("a", "b", "c", "d")
     fits = [bf.fit(bf.parse("team -> y"), data, nominal=["team"]) for data in (table, FRAME)]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
 from bowfree.cli.terminal import OPTIONS, echo, naming, print_json, say, show, show_or_json
 from bowfree.cli.work import Work
+from bowfree.data.nominal import BlockMoments
 from bowfree.equivalence.targets import target_set
 from bowfree.errors import DataWarning
 from bowfree.formats.lavaan_model import LavaanModel
@@ -21,6 +21,10 @@ from bowfree.formats.text_formats import read
 from bowfree.graph.mixed_graph import MixedGraph, graph_of
 from bowfree.results.display import Table, significant
 from bowfree.text_reading import read_text
+
+if TYPE_CHECKING:
+    from bowfree.search.result import SearchResult
+    from bowfree.uncertainty.average_result import AveragedEffects
 
 _NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
 
@@ -164,10 +168,7 @@ def compare(
 limit
 """)
 @opt.search_options
-@opt.options("""
---steps int>=1 | Steps of each Markov chain.
---max-steps int>=1 | Most steps, if the chains disagree.
-""")
+@opt.chain_options
 @opt.budget_options
 @opt.json_option
 @click.pass_context
@@ -197,25 +198,7 @@ def effects(
     import bowfree as bf
     from bowfree.visualization.warnings import zero_notes
 
-    chosen = {
-        parameter.name: parameter.opts[0]
-        for parameter in context.command.params
-        if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-    }
-    averages = given["graph"] is None and given["graph_file"] is None
-    wrong = (
-        ["limit"]
-        if averages
-        else [*opt.SEARCH_NAMES, "knowledge", "waves", "max_lag", "steps", "max_steps"]
-    )
-    place = "belongs to" if averages else "does not go together with"
-    opt.refuse(
-        {
-            f"{chosen[name]} {place} --graph or --graph-file": True
-            for name in wrong
-            if name in chosen
-        }
-    )
+    averages = opt.averages_graphs(context, ["limit"])
     budget, search = opt.read_budget(given), opt.read_search(given)
     steps = {name: given.pop(name) for name in ("steps", "max_steps")}
     graph = None if averages else opt.read_graph(given)
@@ -224,22 +207,15 @@ def effects(
     opt.add_waves(search, arguments.get("data"))
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
     if of or on:
-        names = bf.moments(**arguments).names
+        moments = bf.moments(**arguments)
         for option, name in (("--of", of), ("--on", on)):
             with naming(option):
-                target_set(name, names)
+                target_set(name, moments.names)
+        if isinstance(moments, BlockMoments):
+            of, on = (tuple(c for name in end for c in moments.blocks[name]) for end in (of, on))
     work = Work.begin()
     if graph is None:
-        arguments |= search | budget
-        before = work.run(
-            "the search", bf.greedy_search, **arguments, required=True, bar="searching"
-        )
-        if not before.complete:
-            say("Warning: the search ended early; a longer one may find a better graph")
-        budget |= {name: value for name, value in steps.items() if value is not None}
-        if "penalty" in chosen:
-            budget["penalty"] = before.penalty
-        found = work.run("averaged effects", bf.averaged_effects, before, **budget, bar="averaging")
+        before, found = search_and_average(context, work, arguments, search, budget, steps)
     else:
         conditions = source.conditions
         members = work.run(
@@ -261,6 +237,36 @@ def effects(
     if graph is None and found is not None and not as_json:
         work.output(show, [f"! {note}" for note in zero_notes(found, of, on)])
     work.end()
+
+
+def search_and_average(
+    context: click.Context,
+    work: Work,
+    arguments: dict[str, Any],
+    search: dict[str, Any],
+    budget: dict[str, Any],
+    steps: dict[str, Any],
+) -> tuple[SearchResult, AveragedEffects | None]:
+    """Search, and average over graphs; after a signal there is no average."""
+    import bowfree as bf
+
+    result = work.run(
+        "the search",
+        bf.greedy_search,
+        **arguments,
+        **search,
+        **budget,
+        required=True,
+        bar="searching",
+    )
+    if not result.complete:
+        say("Warning: the search ended early; a longer one may find a better graph")
+    budget = budget | {name: value for name, value in steps.items() if value is not None}
+    if "penalty" in opt.chosen_options(context):
+        budget["penalty"] = result.penalty
+    return result, work.run(
+        "averaged effects", bf.averaged_effects, result, **budget, bar="averaging"
+    )
 
 
 def _show_chosen(found: Any, of: tuple[str, ...], on: tuple[str, ...], as_json: bool) -> None:
@@ -308,10 +314,10 @@ def bootstrap(
     arguments = source.arguments()
     data = arguments.pop("data")
     opt.add_waves(search, data)
-    if source.conditions is not None:
-        data = bf.moments(data, means=arguments["means"])
     if "shrinkage" in arguments:
-        search["shrinkage"] = arguments["shrinkage"]
+        search["shrinkage"] = arguments.pop("shrinkage")
+    if arguments:
+        data = bf.moments(data, **arguments)
     function: Any = bf.bootstrap
     options: dict[str, Any] = {"n_resamples": resamples, "confidence": confidence}
     if max_false is not None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from bowfree.cli.terminal import OPTIONS, in_options, naming, say
 from bowfree.equivalence.targets import target_set
@@ -193,6 +194,10 @@ graph_options = group(
 """),
     lavaan_auto_option,
 )
+chain_options = options("""
+--steps int>=1 | Steps of each Markov chain.
+--max-steps int>=1 | Most steps, if the chains disagree.
+""")
 search_options = options("""
 --knowledge FILE | TOML file with required and forbidden edges, tiers, unconfounded variables.
 --waves flag | Waves are the numbers at the end of names (x_1, x_2): no effects back in time.
@@ -238,6 +243,34 @@ def read_format(text: str, format: str, auto: str) -> MixedGraph | LavaanModel:
     if model.note:
         say(f"note: {model.note} (--auto)")
     return model
+
+
+def chosen_options(context: click.Context) -> dict[str, str]:
+    """Return the parameters that the command line sets, and their options."""
+    return {
+        str(parameter.name): parameter.opts[0]
+        for parameter in context.command.params
+        if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+    }
+
+
+def averages_graphs(context: click.Context, of_graph: Sequence[str]) -> bool:
+    """Return whether no graph was given, so that graphs are learned and averaged over.
+
+    Options of the other case, of which `of_graph` need a graph, are refused.
+    """
+    chosen = chosen_options(context)
+    averages = not {"graph", "graph_file"} & {*chosen}
+    search = [*SEARCH_NAMES, "knowledge", "waves", "max_lag", "steps", "max_steps"]
+    place = "belongs to" if averages else "does not go together with"
+    refuse(
+        {
+            f"{chosen[name]} {place} --graph or --graph-file": True
+            for name in (of_graph if averages else search)
+            if name in chosen
+        }
+    )
+    return averages
 
 
 def read_model(given: dict[str, Any]) -> MixedGraph | LavaanModel:

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from bowfree.cli import options as opt
+from bowfree.cli.data_commands import search_and_average
 from bowfree.cli.tables import data_options, read_source
 from bowfree.cli.terminal import print_json, show, show_or_json
 from bowfree.cli.work import Work
 from bowfree.errors import GraphError
-from bowfree.graph.mixed_graph import graph_of
 from bowfree.results.display import count
 
 _ends = opt.options("""
@@ -63,8 +63,8 @@ def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> N
 
 
 @click.command(
-    epilog='Example: bowfree paths plants.csv --graph "sun -> leaves -> fruit <- sun" --of sun '
-    "--on fruit --through leaves"
+    epilog="Example: bowfree paths plants.csv --of sun --on fruit --through leaves\n\n"
+    'Or: bowfree paths plants.csv --graph "sun -> leaves -> fruit <- sun" --of sun --on fruit'
 )
 @data_options
 @opt.graph_options
@@ -74,34 +74,50 @@ def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> N
 --avoiding NAME* | A variable that the paths of --through must not visit; may be repeated.
 --resamples int>=40 | Bootstrap intervals from this many samples, in place of normal ones.
 """)
-@opt.seed_option
+@opt.search_options
+@opt.chain_options
+@opt.budget_options
 @opt.json_option
+@click.pass_context
 def paths(
+    context: click.Context,
+    /,
     of: str,
     on: str,
     through: tuple[str, ...],
     avoiding: tuple[str, ...],
     resamples: int | None,
-    rng: int,
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Estimate direct, indirect and path-specific effects, and their sensitivity to hidden causes.
+    """Estimate direct, indirect and path-specific effects.
 
-    The graph is fitted to DATA, a file with named columns. The robustness value shows how strong a
-    hidden cause would have to be to explain the effect away.
+    Without a graph, graphs are learned from DATA, and effects are averaged over all graphs that the
+    data support and --knowledge permits, as by the command effects. With a graph, which is fitted
+    to DATA, the robustness value shows how strong a hidden cause would have to be to explain the
+    effect away.
     """
     import bowfree as bf
 
-    model = opt.read_model(given)
-    graph = graph_of(model)
-    arguments = read_source(given).arguments(graph.nodes)
-    inference: dict[str, Any] = {"rng": rng}
+    averages = opt.averages_graphs(context, ["resamples"])
+    budget, search = opt.read_budget(given), opt.read_search(given)
+    steps = {name: given.pop(name) for name in ("steps", "max_steps")}
+    graph = None if averages else opt.read_graph(given)
+    arguments = read_source(given).arguments(None if graph is None else graph.nodes)
+    asked: dict[str, Any] = {"of": of, "on": on, "through": through, "avoiding": avoiding}
+    opt.add_waves(search, arguments.get("data"))
+    work = Work.begin()
+    if graph is None:
+        result, average = search_and_average(context, work, arguments, search, budget, steps)
+        found = result if average is None else average.path_effects(**asked)
+        work.output(show_or_json, found, as_json)
+        work.end()
+        return
+    inference: dict[str, Any] = {"rng": budget["rng"]}
     if resamples is not None:
         inference |= {"se": "bootstrap", "n_bootstrap": resamples}
-    work = Work.begin()
     fit = work.run("the fit", bf.fit, graph, **arguments, **inference, required=True)
-    effects = bf.effects.path_effects(fit, of=of, on=on, through=through, avoiding=avoiding)
+    effects = bf.effects.path_effects(fit, **asked)
     content: dict[str, Any] = {"path_effects": effects.to_dict(), "sensitivity": None}
     robust: Any = None
     reason = ""

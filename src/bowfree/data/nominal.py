@@ -95,8 +95,9 @@ def boolean_note(
 class BlockMoments(Moments):
     """Moments of a table with nominal variables of three or more categories.
 
-    :func:`bowfree.moments` makes them. Searches, scores and fits accept them: a search returns a
-    graph of the variables, a fit one of the columns.
+    :func:`bowfree.moments` makes them. Searches, chains and classes have graphs of the variables.
+    Fits, bounds, averages and bootstrap intervals have an effect for each column: that of a
+    category relative to the reference category, or on the probability of a category.
 
     Attributes
     ----------
@@ -155,13 +156,17 @@ class BlockMoments(Moments):
         """Return the variable that a column belongs to."""
         return next(name for name, block in self.blocks.items() if column in block)
 
+    def extra_parameters(self) -> npt.NDArray[np.intp]:
+        """Return the number of parameters of an edge between two variables beyond one, (d, d)."""
+        return np.outer(self.sizes, self.sizes) - 1
+
     def refuse(self) -> NoReturn:
         """Raise an error: a function does not support blocks."""
         several = [name for name, block in self.blocks.items() if len(block) > 1]
         raise DataError(
             f"nominal variables with three or more categories ({join_names(several)}) are supported "
-            "in searches, scores and fits only; merge categories until there are two, or leave the "
-            "variable out"
+            "in searches, scores, fits, bounds, averages and bootstrap only; merge categories until "
+            "there are two, or leave the variable out"
         )
 
     @property
@@ -229,6 +234,18 @@ def made_of(columns: Moments, blocks: Mapping[str, Sequence[str]]) -> Moments:
     """Return moments of variables, as blocks of columns if one has several."""
     several = any(len(block) > 1 for block in blocks.values())
     return BlockMoments(columns, blocks) if several else columns
+
+
+def split_blocks(moments: Moments) -> tuple[Moments, list[int]]:
+    """Return the moments of the columns, and the number of columns of each block, if any."""
+    if isinstance(moments, BlockMoments):
+        return moments.columns, moments.sizes
+    return moments, []
+
+
+def with_columns(moments: Moments, columns: Moments) -> Moments:
+    """Return moments of the same variables with other moments of their columns."""
+    return BlockMoments(columns, moments.blocks) if isinstance(moments, BlockMoments) else columns
 
 
 def to_columns(graph: MixedGraph, moments: Moments) -> tuple[MixedGraph, Moments]:

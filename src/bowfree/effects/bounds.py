@@ -25,6 +25,7 @@ from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import split_blocks, to_columns, with_columns
 from bowfree.data.options import DataOptions
 from bowfree.equivalence.class_members import EquivalenceClass, batch_size, class_components
 from bowfree.equivalence.classes import class_by_components
@@ -71,7 +72,8 @@ class EffectBounds(EffectMatrices, Frozen):
     Attributes
     ----------
     names : tuple of str
-        The variables, in the order of rows and columns.
+        The variables, in the order of rows and columns; a nominal variable of three or more
+        categories is replaced by its indicators, such as "team=b".
     lower, upper : ndarray of shape (d, d)
         Smallest and largest effect.
     min_abs, max_abs : ndarray of shape (d, d)
@@ -203,6 +205,7 @@ def effect_bounds(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    nominal: Sequence[str] = (),
     formula: Formula = "corrected",
     limit: int = 1_000_000,
     zero: float = ZERO,
@@ -264,7 +267,9 @@ def effect_bounds(
         graph = members.graph
     else:
         graph, members = split_first(members)
-    options = DataOptions(cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means)
+    options = DataOptions(
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
+    )
     learned = False
     if isinstance(graphs, LearnedGraph | EquivalenceClass):
         context = context_of(graphs)
@@ -278,9 +283,9 @@ def effect_bounds(
         moments._require_definite("districts of other graphs may be larger")
     counter = effect_counter(moments, formula, zero)
     if isinstance(members, EquivalenceClass):
-        bounds = class_bounds(counter, members, limit, budget)
+        bounds = class_bounds(counter, moments, members, limit, budget)
     else:
-        bounds = _graph_bounds(counter, members, limit, budget)
+        bounds = _graph_bounds(counter, moments, members, limit, budget)
     if bounds.n_uncertified:
         warn(
             f"{bounds.n_uncertified} of {bounds.n_fits} district fits are not certified to be a "
@@ -344,11 +349,13 @@ def _regular_moments(moments: Moments, graph: MixedGraph) -> Moments:
     with missing values the likelihood is not a function of S. But equivalent graphs have the same
     fitted covariance matrix, which every one of them fits exactly.
     """
-    fiml = isinstance(moments.sample, IncompleteRows) and moments.sample.approach == "fiml"
+    graph, columns = to_columns(graph, moments)
+    fiml = isinstance(columns.sample, IncompleteRows) and columns.sample.approach == "fiml"
     if moments.definite and not fiml:
         return moments
-    fit = fit_moments(graph, moments)
-    return Moments._unchecked(graph.nodes, (fit_cells(fit) if fiml else fit).Sigma, moments.n)
+    fit = fit_moments(graph, columns)
+    Sigma = (fit_cells(fit) if fiml else fit).Sigma
+    return with_columns(moments, Moments._unchecked(graph.nodes, Sigma, moments.n))
 
 
 def effect_counter(
@@ -365,7 +372,9 @@ def effect_counter(
     ``sqrt(n) S``, they hold for any distribution.
     """
     sign = 1.0 if formula == "corrected" else -1.0
-    return _core.EffectCounter(moments._core_data(), sign, zero, MAX_DISTRICTS, variances, Gamma)
+    columns, sizes = split_blocks(moments)
+    data = columns._core_data()
+    return _core.EffectCounter(data, sign, zero, MAX_DISTRICTS, variances, Gamma, sizes)
 
 
 # --- equivalence classes, by component ------------------------------------------------------------
@@ -376,8 +385,9 @@ def quick_bounds(members: EquivalenceClass, moments: Moments, limit: int) -> Eff
 
     The work is counted, not timed: after :data:`MAX_WORK` the remaining members are left out.
     """
-    counter = effect_counter(_regular_moments(moments, members.graph), "corrected", ZERO)
-    return class_bounds(counter, members, limit, Budget(), MAX_WORK)
+    moments = _regular_moments(moments, members.graph)
+    counter = effect_counter(moments, "corrected", ZERO)
+    return class_bounds(counter, moments, members, limit, Budget(), MAX_WORK)
 
 
 def member_effects(
@@ -396,13 +406,15 @@ def member_effects(
 
 def class_bounds(
     counter: _core.EffectCounter,
+    moments: Moments,
     members: EquivalenceClass,
     limit: int,
     budget: Budget,
     max_work: float = math.inf,
 ) -> EffectBounds:
     """Bound the effects over the members of a class, one component at a time."""
-    d = len(members.graph)
+    names = split_blocks(moments)[0].names
+    d = len(names)
     total = {name: np.zeros((d, d)) if name == "negative" else np.eye(d) for name in MATRICES}
     size, complete, done = 1, members.complete, 0
     components = list(class_components(members))
@@ -419,14 +431,14 @@ def class_bounds(
         done += seen
         complete &= seen == part.size
         tally = counter.tally()
-        nodes = sorted({v for pair in part.pairs for v in pair})
-        block = np.ix_(nodes, nodes)
+        places = counter.columns(sorted({v for pair in part.pairs for v in pair}))
+        block = np.ix_(places, places)
         for name in MATRICES:
             divisor = 1.0 if name in EXTREMES else tally["n_members"]
             total[name][block] = tally[name][block] / divisor
     if size == 0:
         raise BowfreeError("no member of the class satisfies the knowledge of the search")
-    return _result(members.graph.nodes, total, size, complete, counter)
+    return _result(names, total, size, complete, counter)
 
 
 # --- any graphs -----------------------------------------------------------------------------------
@@ -434,6 +446,7 @@ def class_bounds(
 
 def _graph_bounds(
     counter: _core.EffectCounter,
+    moments: Moments,
     graphs: Iterator[MixedGraph],
     limit: int,
     budget: Budget,
@@ -452,7 +465,7 @@ def _graph_bounds(
     complete = in_time and next(graphs, None) is None
     tally = counter.tally()
     total = {name: tally[name] / (1.0 if name in EXTREMES else size) for name in MATRICES}
-    return _result(first.nodes, total, size, complete, counter)
+    return _result(split_blocks(moments)[0].names, total, size, complete, counter)
 
 
 def _result(

@@ -49,7 +49,9 @@ Effect = Callable[[Floats], tuple[float, Floats]]
 
 
 @dataclass(frozen=True, repr=False)
-class _Effects(RowTable, ToDict):
+class NamedEffects(RowTable, ToDict):
+    """Base of tables of effects of one variable on another, by name."""
+
     of: str
     on: str
     rows: tuple[Row, ...]
@@ -65,7 +67,7 @@ class _Effects(RowTable, ToDict):
 
 
 @dataclass(frozen=True, repr=False)
-class PathEffects(_Effects):
+class PathEffects(NamedEffects):
     """Effects along the paths from one variable to another; returned by :func:`path_effects`.
 
     Attributes
@@ -111,7 +113,7 @@ class PathEffects(_Effects):
 
 
 @dataclass(frozen=True, repr=False)
-class PathEffectBounds(_Effects):
+class PathEffectBounds(NamedEffects):
     """Bounds of path effects over an equivalence class; see :func:`path_effect_bounds`.
 
     Attributes
@@ -215,11 +217,13 @@ def path_effects(
         )
     fit = model.fit if isinstance(model, BootstrapFit) else model
     graph = fit.graph
-    effects = _effects(graph, of, on, through, avoiding)
+    effects = named_effects(graph, of, on, through, avoiding)
     if max_paths > 0:
         paths = list(islice(graph.directed_paths(of, on), max_paths + 1))
         if len(paths) <= max_paths:
-            effects |= {str(path): _along(graph, path.nodes) for path in paths if path.length > 1}
+            effects |= {
+                str(path): effect_along(graph, path.nodes) for path in paths if path.length > 1
+            }
     found = {name: effect(fit.B) for name, effect in effects.items()}
     estimates = np.array([value for value, _ in found.values()])
     se = np.full(len(found), np.nan)
@@ -299,12 +303,12 @@ def path_effect_bounds(
         )
     moments = _regular_moments(moments, members.graph)
     own, _, complete = class_graphs(members, of, limit)
-    names = list(_effects(own[0], of, on, through, avoiding))
+    names = list(named_effects(own[0], of, on, through, avoiding))
     values = np.empty((len(own), len(names)))
     exists = np.zeros((len(own), len(names)), dtype=bool)
     for k, graph in enumerate(own):
         B = fit_moments(graph, moments).B
-        for s, effect in enumerate(_effects(graph, of, on, through, avoiding).values()):
+        for s, effect in enumerate(named_effects(graph, of, on, through, avoiding).values()):
             values[k, s], gradient = effect(B)
             exists[k, s] = gradient.any()
     rows = [
@@ -319,14 +323,14 @@ def path_effect_bounds(
     return PathEffectBounds(of, on, tuple(rows), len(own), complete)
 
 
-def _effects(
+def named_effects(
     graph: MixedGraph,
     of: str,
     on: str,
     through: str | Iterable[str],
     avoiding: str | Iterable[str],
 ) -> dict[str, Effect]:
-    """Return the effects by name."""
+    """Return the effects by name: total, direct, indirect, and through or avoiding variables."""
     graph.check_acyclic()
     via, without = graph._mask(through), graph._mask(avoiding)
     ends = graph._mask([of, on])
@@ -340,7 +344,7 @@ def _effects(
     edge = f"{quote(of)} -> {quote(on)}"
     effects: dict[str, Effect] = {
         "total": _through(graph, (of, on), ()),
-        "direct": _along(graph, (of, on)),
+        "direct": effect_along(graph, (of, on)),
         "indirect": _through(graph.remove(edge) if graph.has_edge(edge) else graph, (of, on), ()),
     }
     if via or without:
@@ -378,7 +382,7 @@ def _through(graph: MixedGraph, visited: tuple[str, ...], left_out: tuple[str, .
     return effect
 
 
-def _along(graph: MixedGraph, nodes: tuple[str, ...]) -> Effect:
+def effect_along(graph: MixedGraph, nodes: tuple[str, ...]) -> Effect:
     """Return the effect along one path; it is zero if an edge is missing."""
     steps = [(graph._node(b), graph._node(a)) for a, b in pairwise(nodes)]
     exists = all(graph._parents[b] >> a & 1 for b, a in steps)

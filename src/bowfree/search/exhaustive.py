@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments
 from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.encodings import (
@@ -108,14 +109,19 @@ class ExhaustiveResult(LearnedGraph, Frozen):
         return counts
 
     def parameter_counts(self) -> npt.NDArray[np.intp]:
-        """Return the number of edge parameters of every graph, which conditions may have separately."""
+        """Return the number of edge parameters of every graph; conditions or categories add some."""
         counts = self.edge_counts()
+        own = None
         if isinstance(self.moments, JointMoments) and not self.moments._alike:
-            B, Omega = self.moments._own
+            own = self.moments._own
+        elif isinstance(self.moments, BlockMoments):
+            own = (self.moments.extra_parameters(),) * 2
+        if own is not None:
+            B, Omega = own
             for k, (i, j) in enumerate(index_pairs(len(self.moments.names))):
-                own = np.zeros(1 + max(EDGES), dtype=np.intp)
-                own[FORWARD], own[BACKWARD], own[BIDIRECTED] = B[j, i], B[i, j], Omega[i, j]
-                counts += own[self._states()[:, k]]
+                more = np.zeros(1 + max(EDGES), dtype=np.intp)
+                more[FORWARD], more[BACKWARD], more[BIDIRECTED] = B[j, i], B[i, j], Omega[i, j]
+                counts += more[self._states()[:, k]]
         return counts
 
     def ranking(self, window: float) -> Iterator[ScoredGraph]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from bowfree import _core
 from bowfree.data.moments import Moments
-from bowfree.data.nominal import BlockMoments
+from bowfree.data.nominal import split_blocks
 from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import BowfreeError, CheckpointError
 from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
@@ -109,11 +109,9 @@ class Setup:
 
     def core(self) -> _core.Search:
         """Return a core that executes runs."""
-        moments = self.moments
-        blocks = moments if isinstance(moments, BlockMoments) else None
-        moments = moments if blocks is None else blocks.columns
+        columns, sizes = split_blocks(self.moments)
         return _core.Search(
-            moments._core_data(self.rule.method),
+            columns._core_data(self.rule.method),
             self.moments.n,
             self.rule.weight,
             self.strategy.cache_bytes,
@@ -121,7 +119,7 @@ class Setup:
             _core.RunOptions(**self.run_options),
             self.required_graph._bits(),
             self.rule.sweeps,
-            [] if blocks is None else blocks.sizes,
+            sizes,
             self.score,
         )
 

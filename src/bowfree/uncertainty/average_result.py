@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.moments import Moments
+from bowfree.data.nominal import split_blocks
 from bowfree.effects.bounds import Formula, Uncertainty
-from bowfree.equivalence.targets import OBSERVED, Kinds
+from bowfree.equivalence.targets import Kinds
+from bowfree.graph.encodings import Bits
 from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import (
@@ -27,10 +30,26 @@ from bowfree.results.rows import Row
 from bowfree.uncertainty.posterior import GraphPosterior
 from bowfree.uncertainty.structure_samples import StructureSamples
 
+if TYPE_CHECKING:
+    from bowfree.uncertainty.path_averages import AveragedPathEffects
+
 Floats = npt.NDArray[np.float64]
 
+N_BATCHES = 8  # of samples, for Monte Carlo errors; half-chains, as in the core
 SCALED = 1.2  # smallest `scaling` that is printed
 PRINTED = 0.1  # smallest probability of an effect that is printed
+
+
+class WeightedGraphs(NamedTuple):
+    """Graphs and their weights, before they are grouped into classes."""
+
+    parents: Bits  # (graphs, d, words)
+    spouses: Bits
+    weights: Floats  # sum to 1
+    all_members: bool  # whether the weight of a class is the sum over its graphs here, or of one
+    samples: StructureSamples | None = None
+    complete: bool = True
+    batches: Floats = np.zeros((0, N_BATCHES))  # parts of the weights from batches of samples
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,7 +59,8 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     Attributes
     ----------
     names : tuple of str
-        The variables, in the order of rows and columns.
+        The variables, in the order of rows and columns; a nominal variable of three or more
+        categories is replaced by its indicators, such as "team=b".
     lower, upper : ndarray of shape (d, d)
         Interval of the effect, which accounts for the sampling error of the estimates, the member
         of the class and the class. Its posterior probability is at least `confidence`. It contains
@@ -130,9 +150,11 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     nonnormal_edges: tuple[Row, ...]
     complete: bool
     samples: StructureSamples | None
-    errors: Errors = "gaussian"
-    targets: tuple[tuple[str, ...], ...] = OBSERVED
-    kind: Kinds = "perfect"
+    errors: Errors
+    targets: tuple[tuple[str, ...], ...]
+    kind: Kinds
+    _graphs: WeightedGraphs
+    _moments: Moments
 
     _columns: ClassVar = (
         "probability", "mcse", "positive", "negative", "mean", "lower", "upper",
@@ -159,7 +181,10 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         """
         if self.samples is None:
             return np.zeros_like(self.positive)
-        return self.samples.effect_mcse
+        sizes = split_blocks(self._moments)[1]
+        nodes = np.repeat(np.arange(len(sizes)), sizes) if sizes else np.arange(len(self.names))
+        errors: Floats = self.samples.effect_mcse[np.ix_(nodes, nodes)]
+        return errors
 
     @property
     def adjacent(self) -> Floats:
@@ -178,6 +203,44 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         if self.errors == "nongaussian":
             return graphs
         return f"{graphs} in {count(self.n_classes, 'class', 'classes')}"
+
+    def path_effects(
+        self,
+        *,
+        of: str,
+        on: str,
+        through: str | Iterable[str] = (),
+        avoiding: str | Iterable[str] = (),
+        max_paths: int = 10,
+    ) -> AveragedPathEffects:
+        """Average direct, indirect and path-specific effects over the graphs.
+
+        Parameters
+        ----------
+        of, on, through, avoiding
+            As for :func:`bowfree.effects.path_effects`.
+        max_paths : int
+            Number of single paths to list, the most probable first; 0 lists none.
+
+        Returns
+        -------
+        AveragedPathEffects
+            Probability, mean and interval of each effect. Graphs are weighted by how often they
+            were sampled, so that the total effect may differ from :meth:`effect`, in which the
+            members of a class have equal weights, by Monte Carlo error.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> sem = bf.random_sem(bf.parse("x -> m -> y <- x, z -> m"), rng=3)
+        >>> result = bf.exhaustive_search(sem.sample(2000, rng=2, as_frame="pandas"))
+        >>> paths = bf.averaged_effects(result).path_effects(of="m", on="y", through="x")
+        >>> paths.effect("direct").probability > 0.5, paths.effect("through x").probability < 0.1
+        (True, True)
+        """
+        from bowfree.uncertainty.path_averages import average_paths
+
+        return average_paths(self, of, on, through, avoiding, max_paths)
 
     def _at_edge(self, i: int, mark: str, j: int) -> Row:
         matrix = self.directed if mark == "->" else self.bidirected

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ import numpy.typing as npt
 from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments, split_blocks
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import NonGaussianRows
 from bowfree.effects.bounds import (
@@ -50,7 +51,7 @@ from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.average_result import N_BATCHES, AveragedEffects, WeightedGraphs
 from bowfree.uncertainty.mcmc import ChainPlan, sample_structures
 from bowfree.uncertainty.nonnormality import with_scaled_size
 from bowfree.uncertainty.posterior import GraphPosterior, Prior, with_tempered_errors
@@ -73,7 +74,6 @@ MAX_SAMPLES = 1000  # of each chain
 MIN_SAMPLES = 250  # fewer could not be as precise as mixed chains have to be
 MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
 LAST_SECONDS = 0.5  # to average over the samples after Ctrl-C
-N_BATCHES = 8  # of samples, for Monte Carlo errors; half-chains, as in the core
 FEW_VARIABLES = 12  # up to which steps are so fast that chains may be extended twice
 
 
@@ -116,6 +116,7 @@ def averaged_effects(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    nominal: Sequence[str] = (),
     clusters: Any = None,
     errors: Errors = "gaussian",
     space: SearchSpace | None = None,
@@ -227,8 +228,8 @@ def averaged_effects(
             "class; use 'bap', 'dag' or 'bidirected' here"
         )
     options = DataOptions(
-        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, clusters=clusters,
-        errors=errors,
+        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal, clusters,
+        errors,
     )  # fmt: skip
     if found is None:
         first, rest = split_first(check_iterable(graphs))
@@ -258,18 +259,6 @@ def averaged_effects(
     if isinstance(graphs, ExhaustiveResult):
         return average.scaled(graphs.graph).of_all_graphs(graphs)
     return average.of_graphs([check_member(graph, first) for graph in rest])
-
-
-class WeightedGraphs(NamedTuple):
-    """Graphs and their weights, before they are grouped into classes."""
-
-    parents: Bits  # (graphs, d, words)
-    spouses: Bits
-    weights: Floats  # sum to 1
-    all_members: bool  # whether the weight of a class is the sum over its graphs here, or of one
-    samples: StructureSamples | None = None
-    complete: bool = True
-    batches: Floats = np.zeros((0, N_BATCHES))  # parts of the weights from batches of samples
 
 
 @dataclass(frozen=True)
@@ -363,6 +352,12 @@ class Average:
         n_own = np.zeros_like(n_edges)  # parameters of single conditions
         if isinstance(self.moments, JointMoments):
             n_own += [self.moments._own_numbers(graph).sum() for graph in graphs]
+        elif isinstance(self.moments, BlockMoments):
+            extra = self.moments.extra_parameters()
+            edges = [
+                [(graph._node(a), graph._node(b)) for a, _, b in graph.edges] for graph in graphs
+            ]
+            n_own += [sum(int(extra[pair]) for pair in pairs) for pairs in edges]
 
         def log_weights(average: Average) -> Floats:
             n = average.moments.n
@@ -399,7 +394,7 @@ class Average:
     @cached_property
     def se(self) -> AverageErrors:
         """The kind of standard errors: the one that was chosen, or the default for the data."""
-        moments = self.moments
+        moments, _ = split_blocks(self.moments)
         known = moments.sample is not None and not isinstance(moments, JointMoments)
         if self.settings.se == "robust" and not known:
             raise BowfreeError(
@@ -410,11 +405,11 @@ class Average:
         return self.settings.se or ("robust" if known and small else "standard")
 
     def _counter(self) -> _core.EffectCounter:
-        moments, Gamma = self.moments, None
+        (columns, _), Gamma = split_blocks(self.moments), None
         if self.se == "robust":
-            Gamma = np.ascontiguousarray(moments.Gamma * (moments.n / moments.n_rows))
+            Gamma = np.ascontiguousarray(columns.Gamma * (columns.n / columns.n_rows))
         formula, zero = self.settings.formula, self.settings.zero
-        return effect_counter(moments, formula, zero, variances=True, Gamma=Gamma)
+        return effect_counter(self.moments, formula, zero, variances=True, Gamma=Gamma)
 
     def over(
         self, graphs: WeightedGraphs, counter: _core.EffectCounter | None = None
@@ -468,7 +463,7 @@ class Average:
         ]
         classes.sort(key=lambda row: -row.weight)
         return AveragedEffects(
-            names=moments.names,
+            names=split_blocks(moments)[0].names,
             **total,
             classes=tuple(classes),
             n_graphs=n_graphs,
@@ -491,6 +486,8 @@ class Average:
             errors="nongaussian" if self.nongaussian else "gaussian",
             targets=conditions.sets,
             kind=conditions.kind,
+            _graphs=graphs,
+            _moments=moments,
         )
 
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import split_blocks
 from bowfree.errors import WorkersLost
 from bowfree.graph.encodings import States
 from bowfree.parallel.budget import Budget
@@ -49,8 +50,9 @@ class ChainSetup:
     def start(self, graphs: Sequence[Any], seed: int) -> _core.StructureChains:
         """Return chains of the core that start at these graphs."""
         names = self.moments.names
+        columns, sizes = split_blocks(self.moments)
         return _core.StructureChains(
-            self.moments._core_data(),
+            columns._core_data(),
             self.moments.n,
             self.posterior.penalty,
             self.cache_bytes,
@@ -61,6 +63,7 @@ class ChainSetup:
             keep=self.keep,
             window=self.window,
             seed=seed,
+            sizes=sizes,
         )
 
 

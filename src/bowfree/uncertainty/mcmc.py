@@ -89,6 +89,7 @@ def structure_mcmc(
     ordinal: Sequence[str] = (),
     weights: Any = None,
     means: Means = "free",
+    nominal: Sequence[str] = (),
     errors: Errors = "gaussian",
     space: SearchSpace | None = None,
     graph_class: GraphClass | None = None,
@@ -167,7 +168,17 @@ def structure_mcmc(
     (True, True, True)
     """
     options = DataOptions(
-        cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, errors=errors
+        cov,
+        n,
+        ddof,
+        shrinkage,
+        missing,
+        correlation,
+        ordinal,
+        weights,
+        means,
+        nominal,
+        errors=errors,
     )
     space = data.space if space is None and isinstance(data, SearchResult) else space
     within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)

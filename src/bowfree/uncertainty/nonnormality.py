@@ -17,6 +17,7 @@ import numpy as np
 
 from bowfree.data.covariance import safe_inverse
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import to_columns, with_columns
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
@@ -31,19 +32,20 @@ def with_scaled_size(moments: Moments, graph: MixedGraph) -> tuple[Moments, floa
 
     The factor is never below 1: light tails do not make evidence stronger.
     """
-    size = moments.n / moments.n_rows  # Gamma refers to the number of rows
-    plain = Moments._unchecked(moments.names, moments.S, moments.n)
+    graph, columns = to_columns(graph, moments)
+    size = columns.n / columns.n_rows  # Gamma refers to the number of rows
+    plain = Moments._unchecked(columns.names, columns.S, columns.n)
     fit = fit_moments(graph, plain)
     assert isinstance(fit, Fit)
-    sandwich = Sandwich(fit.B, fit.Omega, plain.S, moments.Gamma * size, fit._parameters, fit.Sigma)
+    sandwich = Sandwich(fit.B, fit.Omega, plain.S, columns.Gamma * size, fit._parameters, fit.Sigma)
     df = fit.indices.df
     mean = sandwich.expected_chi2("satorra-bentler") / df if df else 1.0
     scaling = max(1.0, mean) if np.isfinite(mean) else 1.0
-    n = float(max(2, round(moments.n / scaling)))
+    n = float(max(2, round(columns.n / scaling)))
     scaled = Moments._unchecked(
-        moments.names, moments.S, n, moments.mean, moments.sample, moments.notes
+        columns.names, columns.S, n, columns.mean, columns.sample, columns.notes
     )
-    return scaled, scaling, _check_edges(fit, sandwich, scaling)
+    return with_columns(moments, scaled), scaling, _check_edges(fit, sandwich, scaling)
 
 
 def _check_edges(fit: Fit, sandwich: Sandwich, scaling: float) -> tuple[Row, ...]:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import to_columns
 from bowfree.data.sample import inverse_covariance
 from bowfree.errors import BowfreeError, DataError
 from bowfree.model.context import ScoringRule
@@ -252,7 +253,7 @@ def _validate(
     result = search.search(moments, budget)
     if not result.complete:
         return None
-    fit = fit_moments(result.graph, moments)
+    fit = fit_moments(*to_columns(result.graph, moments))
     expected = [c.Sigma for c in fit.conditions] if isinstance(fit, JointFit) else [fit.Sigma]
     n = sum(rows.n for rows in held_out)
     loglik = math.fsum(

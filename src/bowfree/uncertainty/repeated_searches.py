@@ -6,7 +6,7 @@ Shared by :mod:`~bowfree.uncertainty.search_bootstrap`, :mod:`~bowfree.uncertain
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from bowfree.data.conditions import are_conditions
 from bowfree.data.frames import read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments, with_columns
 from bowfree.data.options import DataOptions
 from bowfree.data.sample import CompleteRows, NonGaussianRows, cross_products
 from bowfree.errors import DataError
@@ -43,6 +44,8 @@ that the same seed gives the same result on every machine.
 
 WINDOW = 1.0
 """Window of the pool of each search, in units of ``n * score``; the pool is used to break ties."""
+
+MOST_DRAWS = 100  # of a resample in which every category occurs
 
 
 @dataclass(frozen=True)
@@ -108,13 +111,17 @@ class Rows:
     joint: JointMoments | None = None
     clusters: tuple[Integers, ...] = ()  # the rows of each
     design_effect: float = 1.0
+    source: Moments | None = None  # of nominal variables, whose indicators are `X`
 
     @classmethod
-    def of(cls, data: Any, shrinkage: Any = 0.0, clusters: Any = None) -> Rows:
+    def of(
+        cls, data: Any, shrinkage: Any = 0.0, clusters: Any = None, nominal: Sequence[str] = ()
+    ) -> Rows:
         """Read and validate the data."""
         options = DataOptions(shrinkage=shrinkage)
-        if clusters is not None:
-            data = DataOptions(clusters=clusters).read(data)
+        first = DataOptions(nominal=nominal, clusters=clusters)
+        if clusters is not None or first.nominal:
+            data = first.read(data)
         if isinstance(data, JointMoments) or are_conditions(data):
             data = options.read(data)
         if isinstance(data, JointMoments):
@@ -125,6 +132,9 @@ class Rows:
             return cls(data.names, np.concatenate(rows), ends, options, data)
         members: list[Integers] = []
         effect = 1.0
+        source = None
+        if isinstance(data, BlockMoments):
+            source, data = data, data.columns
         if isinstance(data, Moments) and isinstance(data.sample, CompleteRows):
             sample = data.sample
             if isinstance(sample, NonGaussianRows):
@@ -139,7 +149,12 @@ class Rows:
             raise DataError("resampling requires observations in rows, not a covariance matrix")
         options.read(data)
         names, X = read_observations(data, None, "data")
-        return cls(names, X, (len(X),), options, None, tuple(members), effect)
+        return cls(names, X, (len(X),), options, None, tuple(members), effect, source)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables, of which `names` are the columns."""
+        return self.names if self.source is None else self.source.names
 
     def __len__(self) -> int:
         return len(self.X)
@@ -156,17 +171,30 @@ class Rows:
         if self.joint is None:
             columns = dict(zip(self.names, self.X[chosen].T, strict=True))
             found = self.options.read(columns).without_rows()
-            if not self.clusters:
-                return found
-            n = max(2.0, float(np.round(found.n / self.design_effect)))
-            return Moments._unchecked(found.names, found.S, n, found.mean, None, found.notes)
+            if self.clusters:
+                n = max(2.0, float(np.round(found.n / self.design_effect)))
+                found = Moments._unchecked(found.names, found.S, n, found.mean, None, found.notes)
+            return found if self.source is None else with_columns(self.source, found)
         parts = [
             chosen[(chosen >= start) & (chosen < start + n)] - start for start, n in self._blocks()
         ]
         return self.joint._of_rows(parts).without_rows()
 
     def draw(self, rng: np.random.Generator) -> Integers:
-        """Draw rows with replacement, as many of each condition as it has, or whole clusters."""
+        """Draw rows with replacement, as many of each condition as it has, or whole clusters.
+
+        Draws in which a category of a nominal variable does not occur are repeated.
+        """
+        for _ in range(MOST_DRAWS):
+            chosen = self._draw(rng)
+            if self.source is None or (constant := np.ptp(self.X[chosen], axis=0) == 0).sum() == 0:
+                return chosen
+        raise DataError(
+            f"{self.names[int(np.argmax(constant))]} is constant in {MOST_DRAWS} resamples: merge "
+            "rare categories"
+        )
+
+    def _draw(self, rng: np.random.Generator) -> Integers:
         if self.clusters:
             n = len(self.clusters)
             return np.concatenate([self.clusters[k] for k in rng.integers(0, n, size=n)])

@@ -8,7 +8,7 @@ learned from other data from the same population. Every resample has its own ran
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -194,6 +194,7 @@ def bootstrap(
     n_resamples: int = 100,
     confidence: float = 0.95,
     shrinkage: float | Literal["auto"] = 0.0,
+    nominal: Sequence[str] = (),
     clusters: Any = None,
     errors: Errors = "gaussian",
     space: SearchSpace | None = None,
@@ -273,7 +274,7 @@ def bootstrap(
     search = RepeatedSearch.of(within, rule, strategy, restarts)
     if (options := DataOptions(errors=errors)).errors != "gaussian":
         data = options.read(data)
-    rows = Rows.of(data, shrinkage, clusters)
+    rows = Rows.of(data, shrinkage, clusters, nominal)
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
     result: BootstrapResult = budget.run(
@@ -316,7 +317,7 @@ def _resample(
         return None
     counter = effect_counter(moments, "corrected", zero)
     members = class_by_components(result, limit, budget.seconds_left)
-    bounds = class_bounds(counter, members, limit, budget)
+    bounds = class_bounds(counter, moments, members, limit, budget)
     parents, spouses = result.graph._bits()
     total, parts, _ = _core.average_classes(
         counter,

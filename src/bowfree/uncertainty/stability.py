@@ -203,7 +203,7 @@ def stability_selection(
         partial(_search_half, search=search),
         LazyTasks(n_halves, partial(_half, rows, seeds, budget)),
         what="halves",
-        gather=partial(_select, rows.names, max_false, n_halves, budget),
+        gather=partial(_select, rows.variables, max_false, n_halves, budget),
     )
     return pairs
 

@@ -15,7 +15,8 @@ from bowfree import __version__
 from bowfree.data.diagnostics import diagnose_if_rows, has_rows
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows
-from bowfree.data.nominal import BlockMoments
+from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments, with_columns
 from bowfree.data.sample import NonGaussianRows
 from bowfree.effects.bounds import EffectBounds, quick_bounds
 from bowfree.effects.experiment_design import design
@@ -38,7 +39,7 @@ from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 from bowfree.visualization.report import tables
-from bowfree.visualization.report.graph_view import edge_views, graph_view
+from bowfree.visualization.report.graph_view import edge_views, graph_view, strongest_edges
 from bowfree.visualization.report.uncertainty import (
     average_part,
     bootstrap_part,
@@ -70,7 +71,7 @@ class Inputs:
     stability: StablePairs | None = None
     settings: Mapping[str, Any] | None = None
 
-    def check(self, names: tuple[str, ...]) -> None:
+    def check(self, *known: tuple[str, ...]) -> None:
         """Raise an error if an input has the wrong type, or is about other variables."""
         types: dict[str, type] = {
             "equivalence_class": EquivalenceClass,
@@ -84,7 +85,7 @@ class Inputs:
             value = getattr(self, field)
             if value is not None and not isinstance(value, kind):
                 raise BowfreeError(f"{field} is {short_repr(value)}: must be a {kind.__name__}")
-            if getattr(value, "names", names) != names and field != "settings":
+            if getattr(value, "names", known[0]) not in known and field != "settings":
                 raise BowfreeError(f"{field} is about other variables than the result")
 
 
@@ -97,12 +98,12 @@ def report_content(
             f"no report on a {type(result).__name__}: pass the result of a search, or the Fit of a "
             "graph"
         )
-    if not isinstance(result, Fit) and isinstance(result.moments, BlockMoments):
-        result.moments.refuse()
     search = result if isinstance(result, SearchResult) else None
     fit = result if isinstance(result, Fit) else fit_quietly(result)
-    graph = fit.graph
-    inputs.check(graph.nodes)
+    graph, moments = fit.graph, fit.moments
+    if not isinstance(result, Fit):
+        graph, moments = result.graph, with_columns(result.moments, fit.moments)
+    inputs.check(graph.nodes, fit.graph.nodes)
     space = SearchSpace() if isinstance(result, Fit) else result.space
     if inputs.equivalence_class is None:
         members = class_by_components(result, min(STORED_MEMBERS, _CLASS_WORK // len(graph) ** 2))
@@ -116,7 +117,7 @@ def report_content(
         warnings.simplefilter("ignore", FitWarning)
         bounds = inputs.bounds
         if bounds is None:
-            bounds = quick_bounds(members, fit.moments, _MAX_MEMBERS)
+            bounds = quick_bounds(members, moments, _MAX_MEMBERS)
         estimates = fit.estimates()
         effects = fit.total_effects()
     attempt: AveragedEffects | str = inputs.average or ""
@@ -128,13 +129,17 @@ def report_content(
         *([] if inputs.bootstrap is None else [bootstrap_part(inputs.bootstrap)]),
         *([] if inputs.stability is None else [stability_part(inputs.stability)]),
     ]
-    checks = diagnose_if_rows(fit.moments, inputs.data, None if search is None else search.holdout)
-    edges = edge_views(graph, estimates, summary)
+    checks = None
+    if not isinstance(moments, BlockMoments):
+        holdout = None if search is None else search.holdout
+        checks = diagnose_if_rows(moments, inputs.data, holdout)
+    edges = edge_views(fit.graph, estimates, summary, moments)
+    drawn = strongest_edges(graph, edges)
     view = graph_view(
         graph,
-        edges,
-        [tables.edge_tip(edge, average) for edge in edges],
-        [tables.node_note(fit, i) for i in range(len(graph))],
+        [edge.between_nodes() for edge in drawn],
+        [tables.edge_tip(edge, average) for edge in drawn],
+        [tables.node_note(fit, graph, moments, name) for name in graph.nodes],
     )
     exclusion, sentences = higher_moments(members)
     evidence = None
@@ -155,6 +160,7 @@ def report_content(
         "graph": graph,
         "graph_title": "Graph" if isinstance(result, Fit) else "Best graph",
         "view": view,
+        "columns": [printable(name) for name in fit.graph.nodes],
         "score": fit.score if isinstance(result, Fit) else result.score,
         "caption": _caption(fit, result, summary),
         "other_score": "" if isinstance(result, Fit) else _other_score(result, fit),
@@ -178,7 +184,7 @@ def report_content(
         ),
         "has_knowledge": space.knowledge != Knowledge(),
         "checks": checks,
-        "unchecked": _reason_unchecked(fit),
+        "unchecked": _reason_unchecked(fit, moments),
         "missing": None
         if fit.moments.missing_values is None
         else tables.missing_map(fit.moments.missing_values),
@@ -193,7 +199,7 @@ def report_content(
         "sharing": str(fit.sharing_test()) if isinstance(fit, JointFit) else None,
         "residuals": None if has_targets else tables.residual_table(fit),
         "residual_map": None
-        if has_targets or len(graph) > _MAX_MAP
+        if has_targets or len(fit.graph) > _MAX_MAP
         else fit.residual_correlations().tolist(),
         "runs": None if search is None else tables.run_table(search),
         "charts": [
@@ -215,7 +221,7 @@ def report_content(
     }
 
 
-def _reason_unchecked(fit: Fit) -> str:
+def _reason_unchecked(fit: Fit, moments: Moments) -> str:
     """Return why normality and outliers were not checked, where they were not."""
     reason = "Only a covariance matrix was passed"
     if isinstance(fit, JointFit):
@@ -224,6 +230,8 @@ def _reason_unchecked(fit: Fit) -> str:
         reason = "The rows were not passed to the report"
         if not has_rows(fit.moments):
             reason = f"The data are {fit.moments.sample.describe()}"
+    if isinstance(moments, BlockMoments):
+        reason = "Some variables are nominal"
     return f"{reason}, so normality and outliers were not checked."
 
 

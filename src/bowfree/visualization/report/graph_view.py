@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_summary import Estimate
@@ -37,11 +39,15 @@ _MANY, _VERY_MANY = 12, 40  # nodes from which on modules are offered, and shown
 
 @dataclass(frozen=True)
 class EdgeView:
-    """An edge of the graph with its estimate and its summary over the class, seen from `a`."""
+    """An edge of the fit with its estimate and its summary over the class, seen from `a`.
+
+    The ends of an edge are columns; those of a nominal variable are its categories.
+    """
 
     a: str
     mark: str
     b: str
+    nodes: tuple[str, str]
     estimate: Estimate
     summary: EdgeSummary
     share: float
@@ -50,6 +56,10 @@ class EdgeView:
     def arrow(self) -> str:
         """The edge with a typographic arrow."""
         return f"{self.a} {ARROWS[self.mark]} {self.b}"
+
+    def between_nodes(self) -> EdgeView:
+        """Return the edge with the variables as its ends."""
+        return replace(self, a=self.nodes[0], b=self.nodes[1])
 
     @property
     def strength(self) -> float:
@@ -64,16 +74,29 @@ class EdgeView:
 
 
 def edge_views(
-    graph: MixedGraph, estimates: Sequence[Estimate], summary: ClassSummary
+    graph: MixedGraph, estimates: Sequence[Estimate], summary: ClassSummary, moments: Moments
 ) -> list[EdgeView]:
-    """Return the edges of a graph with their estimates, in the order of ``graph.edges``."""
+    """Return the edges of a fit with their estimates, in the order of ``graph.edges``."""
     by_edge = estimates_by_edge(estimates)
+    node = moments.node if isinstance(moments, BlockMoments) else str
     views = []
     for a, mark, b in graph.edges:
-        edge = summary.edge(a, b)
+        nodes = node(a), node(b)
+        if nodes[0] == nodes[1]:
+            continue
+        edge = summary.edge(*nodes)
         n = edge.n_forward if mark == "->" else edge.n_bidirected
-        views.append(EdgeView(a, mark, b, by_edge[a, mark, b], edge, n / summary.n_members))
+        share = n / summary.n_members
+        views.append(EdgeView(a, mark, b, nodes, by_edge[a, mark, b], edge, share))
     return views
+
+
+def strongest_edges(graph: MixedGraph, views: Sequence[EdgeView]) -> list[EdgeView]:
+    """Return for each edge of a graph the strongest of its views, which are those of categories."""
+    found = {}
+    for view in sorted(views, key=lambda view: view.strength):
+        found[view.mark, frozenset(view.nodes)] = view
+    return [found[mark, frozenset((a, b))] for a, mark, b in graph.edges]
 
 
 def estimates_by_edge(estimates: Sequence[Estimate]) -> dict[tuple[str, str, str], Estimate]:

@@ -13,12 +13,15 @@ import numpy as np
 
 from bowfree.data.diagnostics import Diagnostics
 from bowfree.data.missing_values import MissingSummary
+from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments
 from bowfree.effects.bounds import EffectBounds
 from bowfree.effects.experiment_design import Design
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.exclusion import Exclusion
 from bowfree.equivalence.mark_evidence import MarkEvidence
 from bowfree.equivalence.targets import target_names
+from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.effect_tables import TotalEffects
 from bowfree.model.fit_result import Fit
 from bowfree.model.inference import normal_quantile
@@ -322,11 +325,15 @@ def r_squared(fit: Fit, i: int) -> float:
     return 1 - float(fit.Omega[i, i] / fit.Sigma[i, i])
 
 
-def node_note(fit: Fit, i: int) -> str:
+def node_note(fit: Fit, graph: MixedGraph, moments: Moments, name: str) -> str:
     """Return the line that opens over a node."""
-    name = fit.graph.nodes[i]
-    parents, spouses = len(fit.graph.parents(name)), len(fit.graph.spouses(name))
-    return f"R² {r_squared(fit, i):.2f}, {count(parents, 'parent')}, {count(spouses, 'spouse')}"
+    block = moments.blocks[name] if isinstance(moments, BlockMoments) else (name,)
+    if len(block) > 1:
+        first = f"{len(block) + 1} categories"
+    else:
+        first = f"R² {r_squared(fit, fit.graph._node(name)):.2f}"
+    parents, spouses = len(graph.parents(name)), len(graph.spouses(name))
+    return f"{first}, {count(parents, 'parent')}, {count(spouses, 'spouse')}"
 
 
 def variable_table(fit: Fit, checks: Diagnostics | None) -> Table:
