@@ -161,10 +161,7 @@ void bind_data(nb::module_& m) {
             "S"_a, "weights"_a, "targets"_a, "kinds"_a, "constant"_a,
             "S: (K, d, d), divisor n. weights: shares of the observations. targets: uint8 (K, d). "
             "kinds: of the interventions, see cpp/data/intervention_kinds.hpp. constant: S are "
-            "second moments, (K, d + 1, d + 1); the last variable is always one.")
-        .def_ro("set_objective", &JointData::set_objective,
-                "The contribution of set variables to F, the same for every graph.")
-        .def_ro("n_set", &JointData::n_set, "The number of their variances.");
+            "second moments, (K, d + 1, d + 1); the last variable is always one.");
 
     m.def("data_with_rows", &make_data_with_rows, "S"_a, "rows"_a, "power"_a,
           "A covariance matrix with its rows (n, d), for errors that may be non-Gaussian.");

@@ -124,13 +124,13 @@ void bind_model(nb::module_& m) {
             "certificates", &GraphFit::certificates,
             "One for each district: nodes, F = log|Omega_C| + tr(Omega_C^-1 E_C) at the estimates, "
             "converged, half the squared Newton decrement (the possible gain of the score), "
-            "largest "
-            "gradient entry in scaled parameters, smallest eigenvalue of the error correlation "
-            "matrix, diverging, iterations, number of distinct ends, half of what F has fallen "
-            "below "
-            "the end of the canonical starts, which scores are made of, further starts (0: not "
-            "needed, 1: tried, 2: too large to try), and whether it is certified with rounded "
-            "correlations only.")
+            "largest gradient entry in scaled parameters, smallest eigenvalue of the error "
+            "correlation matrix, diverging, iterations, number of distinct ends, half of what F "
+            "has "
+            "fallen below the end of the canonical starts, which scores are made of, further "
+            "starts "
+            "(0: not needed, 1: tried, 2: too large to try), and whether it is certified with "
+            "rounded correlations only.")
         .def_prop_ro("objective",
                      [](const GraphFit& fit) { return fit.column(&DistrictFit::objective); })
         .def_prop_ro("converged",

@@ -369,12 +369,10 @@ void bind_uncertainty(nb::module_& m) {
              "Adds graphs to those that chains may jump to.")
         .def("run", &PythonChains::run, "steps"_a, "thin"_a, "n_threads"_a, "seconds"_a.none(),
              "Runs steps of every chain and records every thin-th graph; with thin = 0 none. "
-             "Returns "
-             "False if time was up.")
+             "Returns False if time was up.")
         .def("begin_segment", &PythonChains::begin_segment, "seconds"_a.none() = nb::none(),
              "Begins a new segment: renews the graphs to jump to and to splice from, and deletes "
-             "the "
-             "samples. Returns False if time was up; then nothing has changed.")
+             "the samples. Returns False if time was up; then nothing has changed.")
         .def("state", &PythonChains::state, "chain"_a,
              "State of a chain: graph, random numbers, all steps, steps and accepted proposals of "
              "this segment.")

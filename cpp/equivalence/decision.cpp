@@ -126,7 +126,6 @@ bool RowSolver::solve(int v, const std::vector<int>& parents, const Stop& stop) 
     v_ = v;
     parents_ = &parents;
     if (M_.size() < k * width) M_.resize(k * width);
-    if (row_.size() < width) row_.resize(width);
     for (std::size_t i = 0; i < k; ++i) {
         const Element* known = R_.data() + static_cast<std::size_t>(parents[i]) * d_;
         for (std::size_t j = 0; j < k; ++j) M_[i * width + j] = known[parents[j]];

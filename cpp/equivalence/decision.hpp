@@ -104,7 +104,7 @@ class RowSolver {
     /// `Sigma` is d x d and must outlive the object. Rows are found up to a factor, which is enough
     /// for a test for zero, or `scaled` to a diagonal of one.
     RowSolver(int d, const field::Element* Sigma, bool scaled)
-        : d_(d), scaled_(scaled), Sigma_(Sigma), R_(static_cast<std::size_t>(d) * d) {}
+        : d_(d), scaled_(scaled), Sigma_(Sigma), row_(d + 1), R_(static_cast<std::size_t>(d) * d) {}
 
     /// Solves for row v, given those of the parents. Returns false when the system is singular.
     bool solve(int v, const std::vector<int>& parents, const Stop& stop);
@@ -200,7 +200,9 @@ class InclusionOracle {
         : G_(&G),
           order_(topological_order(G)),
           conditions_(one_or_more(conditions, G.d())),
-          seed_(seed) {}
+          seed_(seed) {
+        draws_.reserve(2);
+    }
 
     /// The topological order of G; empty if it has a cycle.
     const std::vector<int>& order() const { return order_; }
