@@ -32,7 +32,7 @@ def leave_room_for(threads):
 
 S = np.eye(5) + 0.5
 whole_atlas = str(bf.equivalence.atlas(4, n_jobs=1))
-CHAINS = dict(cov=S, n=200, steps=2_000, rng=1)
+CHAINS = dict(cov=S, n=200, steps=2_000, starts=[bf.MixedGraph([f"x{k}" for k in range(1, 6)])], rng=1)
 chains = bf.structure_mcmc(**CHAINS, n_jobs=1).scores
 SEARCH = dict(cov=S, n=200, rng=1)
 score = bf.greedy_search(**SEARCH, n_jobs=1).score

@@ -6,7 +6,7 @@ districts that remain. It knows the rules about single pairs and nodes. The othe
 and arid graphs, the number of edges) are imposed by branching here: if the best graph violates one
 of them, every permitted graph lacks one edge of a smallest set that violates it.
 
-:func:`try_to_prove` is the end of a greedy search. Up to five variables it scores all graphs whose
+:func:`prove` is the end of a greedy search. Up to five variables it scores all graphs whose
 number of edges does not exclude them.
 """
 
@@ -75,7 +75,8 @@ def prove(setup: Setup, score: float, budget: Budget) -> Proved:
     whole = largest <= provable
     within = replace(space, max_district=min(largest, provable))
     max_parents = None if whole else DEFAULT_PARENTS
-    proof = Proof(replace(setup, space=within), max_parents, budget, PROOF_WORK)
+    quiet = replace(budget, progress=None)  # the callback counts the runs of the search
+    proof = Proof(replace(setup, space=within), max_parents, quiet, PROOF_WORK)
     proof.score = score
     proof.run()
     if proof.interrupted:
