@@ -378,26 +378,32 @@ def plot(rows: list[dict[str, Any]]) -> None:
     )
     for ax in axes.flat[len(families) :]:
         ax.set_visible(False)
+    methods = list(dict.fromkeys(row["method"] for row in rows))
     for ax, family in zip(axes.flat, families, strict=False):
-        here = sorted(
-            (row for row in rows if row["family"] == family), key=lambda row: row["seconds"]
-        )
-        for k, row in enumerate(here):
+        for row in rows:
+            if row["family"] != family:
+                continue
             ours = row["method"].startswith("bowfree")
-            ax.plot(row["seconds"], row["head F"], "o", color="#0072b2" if ours else "#e69f00")
-            ax.annotate(
-                row["method"].removeprefix("bowfree, "),
-                (row["seconds"], row["head F"]),
-                textcoords="offset points",
-                xytext=(0, 6 if k % 2 else -13),  # neighbors in time on different sides
-                ha="center",
-                fontsize=8,
+            ax.plot(
+                row["seconds"],
+                row["head F"],
+                "osDv^Xp*"[methods.index(row["method"]) % 8],
+                color="#0072b2" if ours else "#e69f00",
+                ms=8,
+                alpha=0.85,
+                label=row["method"],
             )
         ax.set(xscale="log", xlim=(0.01, 1000), ylim=(0.5, 1))
         ax.set_title(family, fontsize=10, loc="left")
         ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(color="#e5e5e5")
+    found = {}
+    for ax in axes.flat:
+        found |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    order = sorted(found, key=methods.index)
+    figure.legend([found[name] for name in order], order, loc="outside right upper", frameon=False)
     figure.supxlabel("CPU seconds", fontsize=10)
-    figure.supylabel("F of the arrowheads (blue: bowfree)", fontsize=10)
+    figure.supylabel("F of the arrowheads", fontsize=10)
     figure.savefig(FIGURES / "latent.png", dpi=120)
     plt.close(figure)
 

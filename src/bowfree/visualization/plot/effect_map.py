@@ -3,7 +3,7 @@
 Bounds over an equivalence class are two numbers per pair: each cell is divided by its diagonal,
 with the lower bound below and the upper bound above. Effects have units, and a variable in small
 units has large effects. Effects are therefore drawn in standard deviations where these are known;
-otherwise the color scale ends at ten times the median.
+otherwise, if some are much larger than most, on a logarithmic color scale.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, SymLogNorm
 
 from bowfree.errors import BowfreeError
 from bowfree.model.fit_result import Fit
@@ -81,9 +81,7 @@ def effects(
     labels = _labels(effects, names, d)
     off = ~np.eye(d, dtype=bool)
     values = np.concatenate([lower[off], upper[off]])
-    top, beyond = _color_limit(values)
-    if top > 1e300:  # the colors span twice that
-        raise BowfreeError(f"an effect of {top:.3g} is too large to draw; use other units")
+    norm = _color_scale(values)
     cell = 0.46 if d <= _MAX_WRITTEN else 0.25
     label_space = _LETTER * max(map(len, labels), default=0)
     ax = ax or new_axes(2.0 + label_space + cell * d, 0.8 + label_space + cell * d)
@@ -98,7 +96,7 @@ def effects(
         list(triangles),
         array=np.ma.masked_invalid(values),
         cmap="RdBu_r",
-        norm=Normalize(-top, top),
+        norm=norm,
     )
     # Edges in the color of the faces hide the line between the triangles of a square.
     mesh.set_edgecolor("face")
@@ -108,7 +106,7 @@ def effects(
         ax.axhline(k - 0.5, color=ax.get_facecolor(), lw=1.2)
         ax.axvline(k - 0.5, color=ax.get_facecolor(), lw=1.2)
     if d <= _MAX_WRITTEN:
-        _write_numbers(ax, lower, upper, top)
+        _write_numbers(ax, lower, upper, norm)
     ax.set_xticks(range(d), labels, rotation=90 if label_space > cell else 0, parse_math=False)
     ax.set_yticks(range(d), labels, parse_math=False)
     ax.tick_params(length=0)
@@ -118,9 +116,8 @@ def effects(
     ax.set_ylabel("effect on")
     if colorbar:
         assert ax.figure is not None
-        unit = " (in SD)" if sd is not None else ""
-        extend = "both" if beyond else "neither"
-        ax.figure.colorbar(mesh, ax=ax, extend=extend, label="total effect" + unit)
+        unit = "in SD" if sd is not None else "in units of the data"
+        ax.figure.colorbar(mesh, ax=ax, label=f"total effect ({unit})")
     return ax
 
 
@@ -163,17 +160,21 @@ def _standard_deviations(sd: Any, d: int) -> Floats:
     return found
 
 
-def _color_limit(values: Floats) -> tuple[float, bool]:
-    """Return the end of the color scale, at most ten times the median, and whether some exceed it.
+def _color_scale(values: Floats) -> Normalize:
+    """Return a scale that is logarithmic if some values are more than ten times the median.
 
     One variable in other units must not bleach all others.
     """
     sizes = np.abs(values[np.isfinite(values) & (values != 0)])
     if not sizes.size:
-        return 1.0, False
+        return Normalize(-1.0, 1.0)
     largest = float(sizes.max())
-    usual = 10 * largest * float(np.median(sizes / largest))  # of ratios: no overflow
-    return min(largest, usual), largest > usual
+    if largest > 1e300:  # the colors span twice that
+        raise BowfreeError(f"an effect of {largest:.3g} is too large to draw; use other units")
+    if largest <= 10 * float(np.median(sizes)):
+        return Normalize(-largest, largest)
+    smallest = max(float(np.quantile(sizes, 0.1)), 1e-12 * largest)
+    return SymLogNorm(smallest, vmin=-largest, vmax=largest)
 
 
 def _labels(effects: Any, names: Sequence[str] | None, d: int) -> list[str]:
@@ -186,14 +187,15 @@ def _labels(effects: Any, names: Sequence[str] | None, d: int) -> list[str]:
     return [x if len(x) <= _MAX_LABEL else x[: _MAX_LABEL - 1] + "…" for x in labels]
 
 
-def _write_numbers(ax: Axes, lower: Floats, upper: Floats, top: float) -> None:
+def _write_numbers(ax: Axes, lower: Floats, upper: Floats, norm: Normalize) -> None:
     for i, j in np.argwhere(~np.eye(len(lower), dtype=bool)).tolist():
         low, high = lower[i, j], upper[i, j]
         if not np.isfinite([low, high]).all() or (low == 0 == high):
             continue
         same = np.isclose(low, high, rtol=1e-6, atol=1e-9)
         for value, x, y in ((low, 0, 0),) if same else ((low, -0.2, 0.24), (high, 0.2, -0.24)):
-            text = significant(value, 2)
+            large = abs(value) >= 1e4  # five digits do not fit into a cell
+            text = f"{value:.0e}".replace("e+0", "e") if large else significant(value, 2)
             ax.text(
                 j + x,
                 i + y,
@@ -201,5 +203,5 @@ def _write_numbers(ax: Axes, lower: Floats, upper: Floats, top: float) -> None:
                 ha="center",
                 va="center",
                 fontsize=7.5 if same else 6,
-                color="white" if abs(value) > 0.6 * top else "#111",  # strong effects are dark
+                color="white" if abs(norm(value) - 0.5) > 0.3 else "#111",  # strong effects are dark
             )
