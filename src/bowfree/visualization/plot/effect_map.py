@@ -203,7 +203,5 @@ def _write_numbers(ax: Axes, lower: Floats, upper: Floats, norm: Normalize) -> N
                 ha="center",
                 va="center",
                 fontsize=7.5 if same else 6,
-                color="white"
-                if abs(norm(value) - 0.5) > 0.3
-                else "#111",  # strong effects are dark
+                color="white" if abs(norm(value) - 0.5) > 0.3 else "#111",  # on dark cells
             )
