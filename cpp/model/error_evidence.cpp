@@ -66,45 +66,51 @@ ErrorEvidence::ErrorEvidence(const ErrorRows& rows, const Stop* stop)
 /// scores and their correlations.
 double ErrorEvidence::evaluate(const District& district, const std::vector<double>& B) {
     const int k = district.k, n = rows_.n();
-    const MarginFamily& family = rows_.family();
     double value = 0.0;
     for (int v = 0; v < k; ++v) {
         if (stop_) stop_->check();
-        std::vector<double>& residual = residuals_[v];
-        residual.resize(n);
-        std::copy_n(rows_.column(district.nodes[v]), n, residual.begin());
-        for (const int p : district.parents[v])
-            axpy(-B[v * district.m() + p], rows_.column(district.nodes[p]), residual.data(), n);
-        const double sd = std::sqrt(dot(residual.data(), residual.data(), n) / n);
-        share_.assign(MarginFamily::n_points, 0.0);
-        places_[v].resize(n);
-        for (int r = 0; r < n; ++r) {
-            const double t =
-                std::clamp((std::asinh(residual[r] / sd) - family.first()) / family.step(), 0.0,
-                           MarginFamily::n_points - 1.001);
-            const int point = static_cast<int>(t);
-            places_[v][r] = {point, t - point};
-            share_[point] += 1.0 - (t - point);
-            share_[point + 1] += t - point;
+        const int node = district.nodes[v];
+        const bool alone = district.parents[v].empty();
+        Error& error = alone ? without_parents_[node] : with_parents_[v];
+        errors_[v] = &error;
+        if (!alone || error.residual.empty()) {
+            error.residual.assign(rows_.column(node), rows_.column(node) + n);
+            for (const int p : district.parents[v])
+                axpy(-B[v * district.m() + p], rows_.column(district.nodes[p]),
+                     error.residual.data(), n);
+            describe(error);
         }
-        for (double& share : share_) share /= n;
-        fitter_.fit(share_, n, margins_[v]);
-        sd_[v] = sd;
-        Cumulants cumulants{0.0, -3.0 * n};
-        for (const double value : residual) {
-            const double x = std::clamp(value / sd, -6.0, 6.0), x2 = x * x;
-            cumulants.third += x * x2;
-            cumulants.fourth += x2 * x2;
-        }
-        cumulants_[v] = {cumulants.third / n, cumulants.fourth / n};
-        value += margins_[v].log_evidence - n * std::log(sd);
+        value += error.margin.log_evidence - n * std::log(error.sd);
     }
-    if (k == 1) return value - 0.5 * n;
-    for (int v = 0; v < k; ++v) {
-        z_[v].resize(n);
-        for (int r = 0; r < n; ++r) z_[v][r] = at(margins_[v].z, places_[v][r]);
+    return value - 0.5 * n * (k == 1 ? 1.0 : copula_objective(district));
+}
+
+/// Fills in everything but the residual.
+void ErrorEvidence::describe(Error& error) {
+    const int n = rows_.n();
+    const MarginFamily& family = rows_.family();
+    const double sd = std::sqrt(dot(error.residual.data(), error.residual.data(), n) / n);
+    share_.assign(MarginFamily::n_points, 0.0);
+    error.places.resize(n);
+    Cumulants cumulants{0.0, -3.0 * n};
+    for (int r = 0; r < n; ++r) {
+        const double value = error.residual[r] / sd;
+        const double t = std::clamp((std::asinh(value) - family.first()) / family.step(), 0.0,
+                                    MarginFamily::n_points - 1.001);
+        const int point = static_cast<int>(t);
+        error.places[r] = {point, t - point};
+        share_[point] += 1.0 - (t - point);
+        share_[point + 1] += t - point;
+        const double x = std::clamp(value, -6.0, 6.0), x2 = x * x;
+        cumulants.third += x * x2;
+        cumulants.fourth += x2 * x2;
     }
-    return value - 0.5 * n * copula_objective(district);
+    for (double& share : share_) share /= n;
+    fitter_.fit(share_, n, error.margin);
+    error.sd = sd;
+    error.cumulants = {cumulants.third / n, cumulants.fourth / n};
+    error.z.resize(n);
+    for (int r = 0; r < n; ++r) error.z[r] = at(error.margin.z, error.places[r]);
 }
 
 /// The minimum of log|R| + tr(R^-1 T) over correlation structures with the zeros of the district.
@@ -112,11 +118,11 @@ double ErrorEvidence::copula_objective(const District& district) {
     const int k = district.k, n = rows_.n();
     T_.assign(static_cast<std::size_t>(k) * k, 1.0);
     std::vector<double> length(k);
-    for (int a = 0; a < k; ++a) length[a] = std::sqrt(dot(z_[a].data(), z_[a].data(), n));
+    for (int a = 0; a < k; ++a) length[a] = std::sqrt(dot(error(a).z.data(), error(a).z.data(), n));
     for (int a = 0; a < k; ++a)
         for (int b = 0; b < a; ++b)
             T_[a * k + b] = T_[b * k + a] =
-                dot(z_[a].data(), z_[b].data(), n) / (length[a] * length[b]);
+                dot(error(a).z.data(), error(b).z.data(), n) / (length[a] * length[b]);
     District undirected;
     undirected.k = k;
     for (int a = 0; a < k; ++a) undirected.nodes.push_back(a);
@@ -135,15 +141,15 @@ double ErrorEvidence::pairs(const District& district) {
     double total = 0.0;
     for (const auto& [a, b] : district.spouse_pairs) {
         const double weight =
-            probability_of_pair_terms * (1.0 - margins_[a].p_normal * margins_[b].p_normal);
+            probability_of_pair_terms * (1.0 - error(a).margin.p_normal * error(b).margin.p_normal);
         if (weight < 1e-6) continue;
         const double rho = R_[a * k + b] / std::sqrt(R_[a * k + a] * R_[b * k + b]);
         const double c = std::sqrt(1.0 - rho * rho);
         std::vector<double> cubic(4), quartic(5);
         for (int r = 0; r < n; ++r) {
-            const double z = std::clamp(z_[a][r], -largest_score, largest_score);
-            const double w =
-                std::clamp((z_[b][r] - rho * z_[a][r]) / c, -largest_score, largest_score);
+            const double z = std::clamp(error(a).z[r], -largest_score, largest_score);
+            const double w = std::clamp((error(b).z[r] - rho * error(a).z[r]) / c, -largest_score,
+                                        largest_score);
             const double z2 = z * z - 1.0, w2 = w * w - 1.0, z3 = z * (z2 - 2.0),
                          w3 = w * (w2 - 2.0);
             cubic[1] += z2 * w;
@@ -190,13 +196,13 @@ double ErrorEvidence::hidden_cause(int a, int b, double rho) {
     };
     double xy = 0.0;
     for (int r = 0; r < n; ++r) {
-        const Place p = place(z_[a][r]), q = place(z_[b][r]);
+        const Place p = place(error(a).z[r]), q = place(error(b).z[r]);
         double* cell = &count_[p.point * N + q.point];
         cell[0] += (1.0 - p.share) * (1.0 - q.share);
         cell[1] += (1.0 - p.share) * q.share;
         cell[N] += p.share * (1.0 - q.share);
         cell[N + 1] += p.share * q.share;
-        xy += residuals_[a][r] * residuals_[b][r];
+        xy += error(a).residual[r] * error(b).residual[r];
     }
     const double c2 = 1.0 - rho * rho;
     double gaussian = 0.0;
@@ -206,8 +212,8 @@ double ErrorEvidence::hidden_cause(int a, int b, double rho) {
             gaussian -= 0.5 * count_[p * N + q] *
                         (std::log(c2) + (rho * rho * (x * x + y * y) - 2.0 * rho * x * y) / c2);
         }
-    return rows_.hidden_causes().log_likelihood_ratio(count_, xy / (n * sd_[a] * sd_[b]),
-                                                      cumulants_[a], cumulants_[b]) -
+    return rows_.hidden_causes().log_likelihood_ratio(count_, xy / (n * error(a).sd * error(b).sd),
+                                                      error(a).cumulants, error(b).cumulants) -
            gaussian;
 }
 
@@ -218,8 +224,8 @@ bool ErrorEvidence::improve(const District& district) {
     std::vector<std::pair<int, int>> parameters;
     for (int v = 0; v < k; ++v)
         for (const int p : district.parents[v]) parameters.emplace_back(v, p);
-    const bool all_normal = std::ranges::all_of(margins_.begin(), margins_.begin() + k,
-                                                [](const Margin& margin) { return margin.normal; });
+    const bool all_normal =
+        std::ranges::all_of(errors_, [](const Error* error) { return error->margin.normal; });
     if (parameters.empty() || all_normal) return false;
     std::vector<double> inverse(static_cast<std::size_t>(k) * k);
     if (k > 1) {
@@ -238,13 +244,13 @@ bool ErrorEvidence::improve(const District& district) {
     for (int v = 0; v < k; ++v) {
         if (district.parents[v].empty()) continue;
         for (int r = 0; r < n; ++r) {
-            double slope = at(margins_[v].d_log_f, places_[v][r]);
+            double slope = at(error(v).margin.d_log_f, error(v).places[r]);
             if (k > 1) {
-                double rest = z_[v][r];
-                for (int b = 0; b < k; ++b) rest -= inverse[v * k + b] * z_[b][r];
-                slope += rest * at(margins_[v].d_z, places_[v][r]);
+                double rest = error(v).z[r];
+                for (int b = 0; b < k; ++b) rest -= inverse[v * k + b] * error(b).z[r];
+                slope += rest * at(error(v).margin.d_z, error(v).places[r]);
             }
-            slopes[v][r] = -slope / sd_[v];
+            slopes[v][r] = -slope / error(v).sd;
         }
     }
     std::vector<double> step(q);
@@ -270,12 +276,10 @@ bool ErrorEvidence::improve(const District& district) {
 
 double ErrorEvidence::gain(const District& district, const DistrictFit& fit) {
     const int k = district.k, m = district.m(), n = rows_.n();
-    margins_.assign(k, {});
-    sd_.assign(k, 0.0);
-    cumulants_.assign(k, {});
-    places_.resize(k);
-    residuals_.resize(k);
-    z_.resize(k);
+    with_parents_.resize(std::max<std::size_t>(with_parents_.size(), k));
+    for (Error& error : with_parents_) error.margin = {};
+    without_parents_.resize(rows_.d());
+    errors_.resize(k);
     best_B_.assign(static_cast<std::size_t>(k) * m, 0.0);
     for (int v = 0; v < k; ++v)
         for (const int p : district.parents[v])

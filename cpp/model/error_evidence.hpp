@@ -31,6 +31,7 @@ class ErrorRows {
     ErrorRows(const double* rows, std::size_t n, int d, double power = 1.0);
 
     int n() const { return n_; }
+    int d() const { return static_cast<int>(sd_.size()); }
     double power() const { return power_; }
     const double* column(int v) const { return &columns_[static_cast<std::size_t>(v) * n_]; }
     double sd(int v) const { return sd_[v]; }
@@ -59,6 +60,17 @@ class ErrorEvidence {
         int point;
         double share;
     };
+    /// The error of a member of the district.
+    struct Error {
+        std::vector<double> residual;
+        double sd = 0.0;
+        Margin margin;
+        Cumulants cumulants;
+        std::vector<Place> places;  // by row
+        std::vector<double> z;      // by row
+    };
+    void describe(Error& error);
+    const Error& error(int v) const { return *errors_[v]; }
     double evaluate(const District& district, const std::vector<double>& B);
     double copula_objective(const District& district);
     double pairs(const District& district);
@@ -71,14 +83,11 @@ class ErrorEvidence {
     const ErrorRows& rows_;
     const Stop* stop_;
     MarginFitter fitter_;
-    std::vector<Margin> margins_;
-    std::vector<Cumulants> cumulants_;        // of the residuals
-    std::vector<double> sd_;                  // of the residuals
-    std::vector<std::vector<Place>> places_;  // by member and row
-    std::vector<std::vector<double>> z_;      // by member and row
-    std::vector<double> count_;               // of a pair, on the grid of scores
-    std::vector<std::vector<double>> residuals_;
-    std::vector<double> T_, R_;  // correlations of z: observed, fitted
+    std::vector<Error> with_parents_;     // by member
+    std::vector<Error> without_parents_;  // by node, once they are needed
+    std::vector<const Error*> errors_;    // by member: one of these
+    std::vector<double> count_;           // of a pair, on the grid of scores
+    std::vector<double> T_, R_;           // correlations of z: observed, fitted
     std::vector<double> best_B_, direction_, share_;
 };
 
