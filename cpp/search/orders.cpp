@@ -42,6 +42,7 @@ void ParentTree::clear() {
     std::vector<Set>(1).swap(sets_);
     std::vector<std::int32_t>().swap(branches_);
     std::vector<std::int32_t>().swap(kept_);
+    std::vector<std::int32_t>().swap(below_);
     std::vector<double>().swap(scores_);
     sets_[0].score = score_of(fixed_);
     leaf_ = 0;
@@ -49,7 +50,7 @@ void ParentTree::clear() {
 
 std::size_t ParentTree::bytes() const {
     return sets_.capacity() * sizeof(Set) + scores_.capacity() * sizeof(double) +
-           (branches_.capacity() + kept_.capacity()) * sizeof(std::int32_t);
+           (branches_.capacity() + kept_.capacity() + below_.capacity()) * sizeof(std::int32_t);
 }
 
 /// The part of the score that belongs to the node: -log(residual variance) / 2 minus the cost of its
@@ -142,6 +143,7 @@ void ParentTree::grow(int set) {
     sets_[set].first = static_cast<std::int32_t>(branches_.size());
     for (const auto& [score, candidate] : gaining) {
         branches_.push_back(candidate);
+        below_.push_back(-1);
         scores_.push_back(score);
     }
     sets_[set].end = static_cast<std::int32_t>(branches_.size());
@@ -176,17 +178,15 @@ void ParentTree::shrink(int set) {
 
 /// The set at the end of a branch; created when it is first taken.
 int ParentTree::below(int set, int branch) {
-    const int candidate = branches_[branch];
-    for (int s = sets_[set].child; s >= 0; s = sets_[s].sibling)
-        if (sets_[s].last == candidate) return s;
-    const int child = static_cast<int>(sets_.size());
-    Set fresh;
-    fresh.above = set;
-    fresh.last = candidate;
-    fresh.sibling = std::exchange(sets_[set].child, child);
-    fresh.score = scores_[branch];
-    sets_.push_back(fresh);
-    return child;
+    if (below_[branch] < 0) {
+        below_[branch] = static_cast<std::int32_t>(sets_.size());
+        Set fresh;
+        fresh.above = set;
+        fresh.last = branches_[branch];
+        fresh.score = scores_[branch];
+        sets_.push_back(fresh);
+    }
+    return below_[branch];
 }
 
 void ParentTree::find(const Word* before, const Stop& stop, Descent& descent) {

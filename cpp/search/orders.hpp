@@ -61,10 +61,9 @@ class ParentTree {
   private:
     /// A set of parents: the set above it in the tree, and one more.
     struct Set {
-        std::int32_t above = -1, last = -1;     // `last` is the parent that was added
-        std::int32_t child = -1, sibling = -1;  // the sets below it form a list
-        std::int32_t first = 0, end = 0;        // its branches, in `branches_`, once it is grown
-        std::int32_t kept = 0, kept_end = 0;    // after shrinking, in `kept_`, once it is shrunk
+        std::int32_t above = -1, last = -1;   // `last` is the parent that was added
+        std::int32_t first = 0, end = 0;      // its branches, in `branches_`, once it is grown
+        std::int32_t kept = 0, kept_end = 0;  // after shrinking, in `kept_`, once it is shrunk
         double score = 0.0, kept_score = 0.0;
         bool grown = false, shrunk = false;
     };
@@ -80,7 +79,8 @@ class ParentTree {
     std::vector<int> candidates_, fixed_;
     std::vector<Set> sets_;
     std::vector<std::int32_t> branches_, kept_;
-    std::vector<double> scores_;  // that each of the branches leads to
+    std::vector<std::int32_t> below_;  // the set at the end of each branch, once it is taken
+    std::vector<double> scores_;       // that each of the branches leads to
 };
 
 class OrderSearch {

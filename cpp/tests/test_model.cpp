@@ -53,6 +53,20 @@ Graph hard_graph() { return graph_of(4, "0->2 0<->1 1<->2 2<->3 0<->3"); }
 
 }  // namespace
 
+TEST(many_dot_products_are_single_ones_bit_for_bit) {
+    constexpr int rows = 7, stride = 31;
+    Rng rng(1);
+    Matrix X(rows * stride), y(stride);
+    for (double& entry : X) entry = rng.uniform() - 0.5;
+    for (double& entry : y) entry = rng.uniform() - 0.5;
+    for (int n = 0; n < stride; ++n) {
+        Matrix target(rows, 1.0);
+        subtract_dots(X.data(), stride, rows, y.data(), n, target.data(), 1);
+        for (int r = 0; r < rows; ++r)
+            CHECK_EQUAL(target[r], 1.0 - dot(&X[r * stride], y.data(), n));
+    }
+}
+
 TEST(a_blocked_cholesky_factor_times_its_transpose_is_the_matrix) {
     constexpr int n = 100;  // more than two blocks
     Rng rng(1);
