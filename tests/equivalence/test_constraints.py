@@ -64,6 +64,13 @@ def test_equations_tell_the_figure_counterexample2_apart():
 # -- tests on data --
 
 
+def test_a_partial_correlation_is_tested_by_fishers_z():
+    S = np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])
+    (test,) = bf.constraint_tests(bf.parse("x -> y -> z"), cov=S, n=20)
+    r = (0.5 - 0.25) / (1 - 0.25)  # of x and z given y
+    assert test.statistic == pytest.approx(np.sqrt(20 - 1 - 3) * np.arctanh(r))
+
+
 def test_gradient_by_differences():
     S = population(np.random.default_rng(5), VERMA.add("x1 <-> x4"))
     verma = bf.constraints(VERMA)[1]
