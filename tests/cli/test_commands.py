@@ -10,6 +10,7 @@ import pytest
 import bowfree as bf
 from bowfree.cli import COMMANDS
 from bowfree.datasets import write_table
+from bowfree.results.display import Table
 from command_line import run
 
 CHAIN = "sun -> leaves -> fruit"
@@ -88,6 +89,11 @@ def test_isolated_variables_are_noted_and_tables_have_formats(plants):
     tex = run("--tables", "latex", "fit", plants, "--graph", f"{CHAIN}, isolated: pot")
     assert tex.stderr == ""
     assert r"\begin{tabular}" in tex.stdout
+    apa = run("--tables", "apa", "fit", plants, "--graph", f"{CHAIN}, isolated: pot").stdout
+    assert "<i>p</i>" in apa
+    assert ">&lt; .001</td>" in apa
+    cells = "".join(Table(("edge", "p"), [("x -> y", "0.0123"), ("-0.5", "< 0.0001")]).apa())
+    assert all(text in cells for text in ("x \u2192 y", ">.012<", "\N{MINUS SIGN}0.5"))
 
 
 def test_sample_is_reproducible_and_does_not_overwrite(tmp_path):

@@ -209,3 +209,24 @@ def test_what_is_for_one_sample_is_refused():
             bf.fit(bf.parse("x -> y"), given, **options)
     with pytest.raises(bf.BowfreeError, match="method='ricf' needs a single covariance matrix"):
         bf.fit(bf.parse("x -> y"), given, method="ricf")
+
+
+def test_estimates_by_condition():
+    """Each condition by itself, and the test that lavaan's users know from two separate fits."""
+    graph = bf.parse("x -> y <-> z")
+    sems = [bf.random_sem(graph, rng=seed) for seed in (1, 2)]
+    data = [sem.sample(300, rng=1) for sem in sems]
+    parts = [bf.Condition(X, name=name) for X, name in zip(data, "ab", strict=True)]
+    parts.append(bf.Condition(sems[0].sample(200, rng=3), name="set", targets=["y"]))
+    found = bf.fit(graph, parts).estimates_by_condition()
+    alone = [{(r.a, r.mark, r.b): r for r in bf.fit(graph, X).estimates()} for X in data]
+    by_name = {(row.edge, row.condition): row for row in found.rows}
+    for edge in (("x", "->", "y"), ("y", "<->", "z")):
+        one, two = (rows[edge] for rows in alone)
+        chi2 = (one.estimate - two.estimate) ** 2 / (one.se**2 + two.se**2)
+        for row, twin in zip("ab", (one, two), strict=True):
+            got = by_name[" ".join(edge), row]
+            assert (got.estimate, got.se) == pytest.approx((twin.estimate, twin.se))
+            assert (got.chi2, got.df) == (pytest.approx(chi2), 1)
+        assert np.isnan(by_name[" ".join(edge), "set"].estimate)
+    assert "chi-square" in str(found)

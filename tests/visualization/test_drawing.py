@@ -18,6 +18,7 @@ from bowfree.visualization.layout import (
     module_layout,
     module_regions,
     modules,
+    wave_layout,
 )
 from bowfree.visualization.routing import (
     _box_distance,
@@ -57,6 +58,18 @@ def test_wide_names_get_wide_boxes():
     assert label_width("変数") > label_width("ab")
     sizes = layered_layout(bf.parse("a -> a_very_long_name")).sizes
     assert sizes[1, 0] > label_width("a_very_long_name") > sizes[0, 0]
+
+
+def test_waves_are_columns():
+    """The same variable is in one row; variables without a wave are on the left."""
+    graph = bf.parse("sex -> x_1 -> x_2 -> x_3 <- y_2, y_1 <-> y_2")
+    at = dict(zip(graph.nodes, wave_layout(graph).centers, strict=True))
+    assert at["sex"][0] < at["x_1"][0] == at["y_1"][0] < at["x_2"][0] == at["y_2"][0] < at["x_3"][0]
+    assert at["x_1"][1] == at["x_2"][1] == at["x_3"][1] < at["y_1"][1] == at["y_2"][1]
+    assert graph.to_svg(layout="waves").startswith("<svg")
+    assert overlaps(wave_layout(bf.parse("a_long_name_1 -> b_2, c -> d_2"))) == []
+    with pytest.raises(bf.errors.GraphError, match="two or more waves, as x_1 and x_2"):
+        FIGURE_1B.to_svg(layout="waves")
 
 
 def test_impossible_layouts():

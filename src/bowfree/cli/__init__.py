@@ -104,9 +104,9 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 @click.option("--debug", is_flag=True, help="Print the traceback of an error.")
 @click.option(
     "--tables",
-    type=click.Choice(["text", "markdown", "latex"]),
+    type=click.Choice(["text", "markdown", "latex", "apa"]),
     default="text",
-    help="Format of printed tables.",
+    help="Format of printed tables; apa is HTML that word processors open.",
 )
 def main(debug: bool, tables: str) -> None:
     """Learn causal structure in the presence of hidden confounders.

@@ -48,10 +48,17 @@ penalty
 --changes flag | Add exact refits with each edge added, removed or changed.
 --waves/lags flag | Add effects by lag; waves are the numbers at the end of names (x_1, x_2).
 --equal-waves flag | Make effects of the same variables and lag equal in all waves.
+--each flag | With --conditions: add the estimates in each condition, and tests of equality.
 """)
 @opt.json_option
 def fit(
-    indices: bool, changes: bool, lags: bool, equal_waves: bool, as_json: bool, **given: Any
+    indices: bool,
+    changes: bool,
+    lags: bool,
+    equal_waves: bool,
+    each: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Fit the parameters of a graph to DATA, a file with named columns.
 
@@ -73,6 +80,7 @@ def fit(
     model = opt.read_model(given)
     source = read_source(given)
     arguments = source.arguments(graph_of(model).nodes)
+    opt.refuse({"--each belongs to --conditions": each and source.conditions is None})
     if equal_waves:
         inference["equal"] = bf.effects.equal_over_waves(model)
     work = Work.begin()
@@ -84,6 +92,8 @@ def fit(
     more: dict[str, Any] = {}
     if isinstance(model, LavaanModel) and model.definitions:
         more["defined"] = work.run("defined parameters", model.defined, result)
+    if each:
+        more["estimates_by_condition"] = work.run("--each", result.estimates_by_condition)
     if lags or equal_waves:
         more["lagged_effects"] = work.run("--waves", bf.effects.lagged_effects, result)
     if indices:

@@ -87,6 +87,7 @@ def learn(
     rows_missing = holdout is not None and source.cov is not None
     opt.refuse({"--holdout needs observations; DATA is a covariance matrix": rows_missing})
     arguments = source.arguments(rows=holdout is not None)
+    waves = "waves" in search
     opt.add_waves(search, arguments.get("data"))
     warnings.simplefilter("ignore", DataWarning)  # the command has printed its own
     rows = None if source.conditions is not None else arguments.get("data")
@@ -100,7 +101,7 @@ def learn(
         result = work.run("the proof", bf.exact_search, start=result, time_limit=limit) or result
     if not result.complete:
         say("Warning: the search ended early; a longer one may find a better graph")
-    found, written = _Findings(result, rows), set()
+    found, written = _Findings(result, rows, waves=waves), set()
 
     def save_new() -> None:
         """Write each part as soon as it is finished."""
@@ -165,6 +166,7 @@ class _Findings:
     members: EquivalenceClass | None = None
     higher_moments: tuple[Exclusion | None, list[str]] | None = None
     average: AveragedEffects | None = None
+    waves: bool = False
 
     @property
     def exclusion(self) -> Exclusion | None:
@@ -260,13 +262,14 @@ class _Findings:
         yield "search.json", lambda: json.dumps(self.result.to_dict(), indent=2)
         if graph_format not in (None, "text", "json"):
             yield f"graph.{graph_format}", lambda: write(graph, format=str(graph_format))
-        yield "graph.svg", graph.to_svg
+        layout = "waves" if self.waves else "auto"
+        yield "graph.svg", lambda: graph.to_svg(layout=layout)
         if fit is not None:
             yield "summary.txt", lambda: str(fit.summary())
             yield "model.json", lambda: json.dumps(fit.sem().to_dict(), indent=2)
         if members is not None:
             yield "class.txt", lambda: str(members.summary())
-            yield "class.svg", members.to_svg
+            yield "class.svg", lambda: members.to_svg(layout=layout)
         if average is not None:
             yield "averaged.txt", lambda: str(average)
             yield "averaged.json", lambda: json.dumps(average.to_dict(), indent=2)

@@ -7,6 +7,7 @@ prints passes through it.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shlex
@@ -127,16 +128,21 @@ def is_terminal(stream: Any) -> bool:
 def show(sections: Iterable[str | Table]) -> None:
     """Print lines and tables; on a terminal, a table that is too wide continues below itself."""
     width = get_terminal_size().columns if is_terminal(sys.stdout) else None
+    context = click.get_current_context(silent=True)
+    style = "text" if context is None else context.find_root().params["tables"]
     above: str | Table = ""
     for part in sections:
         if isinstance(part, str):
             lines = [_wrap(in_options(line), WIDTH) for line in part.split("\n")]
+            if style == "apa":
+                lines = [f"<p>{html.escape(part)}</p>"] if part else []
         else:
             table = replace(part, rest=in_options(part.rest))
-            context = click.get_current_context(silent=True)
-            style = "text" if context is None else context.find_root().params.get("tables")
-            styled = {"markdown": table.markdown, "latex": table.latex} if table.headings else {}
-            lines = styled[style]() if style in styled else table.lines(width)
+            writers = {"markdown": table.markdown, "latex": table.latex, "apa": table.apa}
+            write = writers.get(style) if table.headings else None
+            lines = table.lines(width) if write is None else write()
+            if style == "apa" and write is None:
+                lines = ["<pre>", *map(html.escape, lines), "</pre>"]
             lines = [""] * isinstance(above, Table) + lines
         echo("\n".join(lines))
         above = part

@@ -324,9 +324,10 @@ class MixedGraph:
 
         Parameters
         ----------
-        layout : {"auto", "layered", "circle"}
-            Layers from causes to effects, or a circle in node order. "auto" is "layered" for an
-            acyclic graph with directed edges, and "circle" otherwise.
+        layout : {"auto", "layered", "circle", "waves"}
+            Layers from causes to effects, a circle in node order, or a column for each wave of a
+            panel (the number at the end of ``x_1, x_2``). "auto" is "layered" for an acyclic graph
+            with directed edges, and "circle" otherwise.
         """
         from bowfree.visualization.svg import graph_svg
 

@@ -13,18 +13,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from bowfree import _core
 from bowfree.data.covariance import check_definite, safe_inverse, total_effect_matrix
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
+from bowfree.data.moments import Moments
 from bowfree.data.sample import Floats, Indices, inverse_covariance
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
 from bowfree.model.fit_indices import FitIndices, chi2_upper_tail, discrepancy, fit_indices, srmr
 from bowfree.model.fit_result import Fit
 from bowfree.model.inference import (
@@ -35,9 +38,9 @@ from bowfree.model.inference import (
     observed_information,
 )
 from bowfree.parameters import StandardErrorKind
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_text
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell, p_text
 from bowfree.results.frozen import lock_arrays
-from bowfree.results.rows import Row
+from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 
 
@@ -71,6 +74,45 @@ class SharingTest(TextDisplay, ToDict):
 
     def _headline(self) -> str:
         return f"chi-square {self.chi2:.3f} on {self.df} df, {p_text(self.p_value)}"
+
+
+@dataclass(frozen=True, repr=False)
+class ConditionEstimates(RowTable, ToDict):
+    """Estimates in each condition; returned by :meth:`JointFit.estimates_by_condition`.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        ``edge``, ``condition``, ``estimate``, ``se``, and the Wald test that the estimates of this
+        edge are equal in all conditions: ``chi2``, ``df``, ``p_value``.
+    """
+
+    rows: tuple[Row, ...]
+    _rows_key: ClassVar = "estimates"
+    _columns: ClassVar = ("edge", "condition", "estimate", "se", "chi2", "df", "p_value")
+
+    def _headline(self) -> str:
+        names = dict.fromkeys(row.condition for row in self.rows)
+        return f"estimates in {count(len(names), 'condition')}"
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield "estimates in each condition (standard errors), and tests of equality"
+        names = list(dict.fromkeys(row.condition for row in self.rows))
+        by_edge: dict[str, list[Row]] = {}
+        for row in self.rows:
+            by_edge.setdefault(row.edge, []).append(row)
+        cells = [
+            (
+                edge,
+                *(f"{number(r.estimate)} ({number(r.se)})" if r.se > 0 else "" for r in rows),
+                number(rows[0].chi2, 2),
+                str(rows[0].df),
+                p_cell(rows[0].p_value),
+            )
+            for edge, rows in by_edge.items()
+        ]
+        heading = ("edge", *names, "chi-square", "df", "p")
+        yield Table(heading, cells, most=MOST_ROWS, rest="more: to_frame() has all")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,6 +235,63 @@ class JointFit(Fit):
         df -= len(self._variation.estimable) + self._own_total[1]
         chi2 = max(0.0, 2 * (separate - self.loglik)) if not math.isnan(separate) else math.nan
         return SharingTest(chi2, df, chi2_upper_tail(chi2, df))
+
+    def estimates_by_condition(self) -> ConditionEstimates:
+        """Fit each condition by itself, and test whether the estimates are equal.
+
+        Returns
+        -------
+        ConditionEstimates
+            The estimates of the edges with normal-theory standard errors, and Wald tests of
+            equality over conditions. An edge into a variable that is set from outside has no
+            estimate in that condition; neither have conditions with too few rows.
+
+        Examples
+        --------
+        >>> import bowfree as bf
+        >>> a = bf.Condition(cov=[[1.0, 0.5], [0.5, 1.0]], n=100, name="a")
+        >>> b = bf.Condition(cov=[[1.0, 0.1], [0.1, 1.0]], n=100, name="b")
+        >>> print(bf.fit(bf.parse("x1 -> x2"), [a, b]).estimates_by_condition())
+        estimates in each condition (standard errors), and tests of equality
+        edge                  a              b  chi-square  df       p
+        x1 -> x2  0.500 (0.087)  0.100 (0.099)        9.20   1  0.0024
+        """
+        from bowfree.model.fitting import fit_moments
+
+        found: dict[tuple[str, str], tuple[float, float]] = {}
+        edges = [f"{quote(a)} {mark} {quote(b)}" for a, mark, b in self.graph.edges]
+        for condition, part in zip(self._joint.conditions, self._variation.models, strict=True):
+            graph = cut_graph(self.graph, condition)
+            with suppress(DataError):
+                check_definite(graph.nodes, part.S, condition.n, graph)
+                moments = Moments._unchecked(graph.nodes, part.S, condition.n)
+                for row in fit_moments(graph, moments).estimates():
+                    if row.a != row.b:
+                        edge = f"{quote(row.a)} {row.mark} {quote(row.b)}"
+                        found[edge, condition.name] = (row.estimate, row.se)
+        rows = []
+        for edge in edges:
+            own = {c.name: found.get((edge, c.name), (math.nan, math.nan)) for c in self.conditions}
+            estimates, errors = (
+                np.array([pair for pair in own.values() if pair[1] > 0]).reshape(-1, 2).T
+            )
+            weights = errors**-2.0
+            df = max(len(weights) - 1, 0)
+            shift = estimates - weights @ estimates / weights.sum() if df else np.zeros(0)
+            chi2 = float(weights @ shift**2) if df else math.nan
+            for name, (estimate, se) in own.items():
+                rows.append(
+                    Row(
+                        edge=edge,
+                        condition=name,
+                        estimate=estimate,
+                        se=se,
+                        chi2=chi2,
+                        df=df,
+                        p_value=chi2_upper_tail(chi2, df) if df else math.nan,
+                    )
+                )
+        return ConditionEstimates(tuple(rows))
 
     def _content(self) -> Any:
         own = {"conditions": self.conditions, "sharing": self.sharing_test()}

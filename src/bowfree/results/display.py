@@ -88,6 +88,37 @@ class Table:
         notes = "".join(_paragraph(note) for note in self._note())
         return f"<table>{head}<tbody>\n{body}\n</tbody></table>{notes}"
 
+    def apa(self) -> list[str]:
+        """Return the table as HTML in the style of the American Psychological Association.
+
+        It has horizontal rules only, symbols in italics, p-values with three decimals and without
+        the zero before the point. Word processors open it.
+        """
+        rule = "border-top:1px solid black"
+        sides = ["left" if k in self.left else "center" for k in range(len(self.headings))]
+
+        def row(tag: str, cells: Iterable[str], style: str = "") -> str:
+            written = (
+                f'<{tag} style="font-weight:normal;padding:2px 8px;text-align:{side};{style}">{cell}'
+                f"</{tag}>"
+                for side, cell in zip(sides, cells, strict=True)
+            )
+            return f"<tr>{''.join(written)}</tr>"
+
+        headings = (_APA.get(name, html.escape(name)) for name in self.headings)
+        lines = [row("th", headings, rule)]
+        for k, cells in enumerate(self.rows[: self.most]):
+            texts = (
+                _apa_cell(cell.strip(), heading in ("p", "P(>|z|)"))
+                for heading, cell in zip(self.headings, cells, strict=True)
+            )
+            lines.append(row("td", texts, "" if k else rule))
+        style = (
+            "border-collapse:collapse;border-bottom:1px solid black;font-family:'Times New Roman'"
+        )
+        notes = [f"<p><i>Note.</i> {html.escape(note)}</p>" for note in self._note()]
+        return [f'<table style="{style}">', *lines, "</table>", *notes]
+
     def _html_row(self, tag: str, cells: tuple[str, ...]) -> str:
         sides = ["left" if k in self.left else "right" for k in range(len(cells))]
         written = (
@@ -95,6 +126,28 @@ class Table:
             for side, cell in zip(sides, cells, strict=True)
         )
         return f"<tr>{''.join(written)}</tr>"
+
+
+_SYMBOLS = {
+    "p": "p", "P(>|z|)": "p", "z": "z", "z-value": "z", "s.e.": "SE", "Std.Err": "SE", "n": "n",
+    "df": "df", "mean": "M",
+}  # fmt: skip
+_APA = {name: f"<i>{symbol}</i>" for name, symbol in _SYMBOLS.items()} | {
+    "chi-square": "χ<sup>2</sup>",
+    "Chi-square": "χ<sup>2</sup>",
+}
+
+
+def _apa_cell(cell: str, is_p: bool) -> str:
+    """Return a cell with real minus signs and arrows; p-values as ".012" or "< .001"."""
+    if is_p and cell:
+        value = float(cell.strip("< "))
+        least = cell.startswith("<") or value < 0.001
+        return "&lt; .001" if least else f"{value:.3f}".removeprefix("0")
+    cell = re.sub(r"(?<![\w.])-(?=\d)", "\N{MINUS SIGN}", cell)
+    for mark, arrow in (("<->", "↔"), ("->", "→"), ("<-", "←")):
+        cell = cell.replace(mark, arrow)
+    return html.escape(cell)
 
 
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {

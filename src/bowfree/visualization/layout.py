@@ -5,6 +5,7 @@ A :class:`Layout` holds a center and a box for each node, in SVG units (pixels, 
 
 - :func:`circle_layout`: in node order on a circle;
 - :func:`layered_layout`: in rows, parents above their children;
+- :func:`wave_layout`: a column for each wave of a panel;
 - :func:`modules` and :func:`module_layout`: for dense graphs, groups of nodes with many edges
   inside and few between, each in a block of its own.
 """
@@ -21,6 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
+from bowfree.errors import GraphError
+from bowfree.space.knowledge import wave_of
+from bowfree.text_reading import join_names
 from bowfree.validation import check_choice
 
 if TYPE_CHECKING:
@@ -29,12 +33,13 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Region = tuple[float, float, float, float]
 
-LAYOUTS = ("auto", "circle", "layered")
+LAYOUTS = ("auto", "circle", "layered", "waves")
 
 FONT_SIZE = 14.0
 HEIGHT = 28.0  # of a box
 REGION_MARGIN = 16.0  # between the boxes of a module and the border of its region
 _COLUMN_GAP = 40.0  # between the boxes of a row
+_WAVE_GAP = 90.0  # between the columns of two waves
 _ROW_GAP = 62.0  # between rows, for an arrow and an arc
 _BLOCK_GAP = 2 * REGION_MARGIN + 44.0  # between the boxes of two modules
 _SWEEPS = 12
@@ -90,11 +95,37 @@ def _at_origin(centers: Floats, sizes: Floats) -> Layout:
 
 
 def layout_by_name(graph: MixedGraph, name: str) -> Layout:
-    """Return the "circle" or "layered" layout; "auto" is layered where possible."""
+    """Return the "circle", "layered" or "waves" layout; "auto" is layered where possible."""
     check_choice("layout", name, LAYOUTS)
     if name == "auto":
         name = "layered" if graph.n_directed and graph.is_acyclic() else "circle"
-    return circle_layout(graph) if name == "circle" else layered_layout(graph)
+    layouts = {"circle": circle_layout, "layered": layered_layout, "waves": wave_layout}
+    return layouts[name](graph)
+
+
+def wave_layout(graph: MixedGraph) -> Layout:
+    """Place the variables of a wave below each other, and the waves from left to right.
+
+    The wave is the number at the end of a name, as in ``x_1``; variables without one come first.
+    A row has the same variable in all waves.
+    """
+    parts = [wave_of(name) for name in graph.nodes]
+    waves = sorted({wave for _, wave in parts if wave is not None})
+    if len(waves) < 2:
+        raise GraphError(
+            f"layout = 'waves' needs names that end in the numbers of two or more waves, as x_1 and "
+            f"x_2; the names are {join_names(graph.nodes)}"
+        )
+    stems = list(dict.fromkeys(stem for stem, wave in parts if wave is not None))
+    constant = [stem for stem, wave in parts if wave is None]
+    sizes = _box_sizes(graph)
+    column = np.array([0 if wave is None else 1 + waves.index(wave) for _, wave in parts])
+    row = np.array([(constant if wave is None else stems).index(stem) for stem, wave in parts])
+    widths = [sizes[column == k, 0].max(initial=0.0) for k in range(len(waves) + 1)]
+    gaps = np.where(np.array(widths) > 0, np.array(widths) + _WAVE_GAP, 0.0)
+    left = np.concatenate([[0.0], np.cumsum(gaps)[:-1]])
+    x = left[column] + np.array(widths)[column] / 2
+    return _at_origin(np.column_stack([x, row * (HEIGHT + _ROW_GAP)]), sizes)
 
 
 def circle_layout(graph: MixedGraph) -> Layout:

@@ -61,7 +61,7 @@ def graph(
     *,
     weights: Fit | LinearSEM | Weights | None = None,
     marks: EquivalenceClass | ClassSummary | None = None,
-    layout: Literal["auto", "layered", "circle", "modules"] = "auto",
+    layout: Literal["auto", "layered", "circle", "waves", "modules"] = "auto",
     digits: int = 2,
     ax: Axes | None = None,
 ) -> Axes:
@@ -82,9 +82,9 @@ def graph(
         ``{("x", "->", "y"): 0.5, ("y", "<->", "z"): 0.2}``.
     marks : EquivalenceClass or ClassSummary, optional
         The class whose marks are drawn.
-    layout : {"auto", "layered", "circle", "modules"}
-        Rows from causes to effects, or a circle in node order. "auto" is layered for acyclic graphs
-        with directed edges, and a circle otherwise. "modules" is for dense graphs: groups of nodes
+    layout : {"auto", "layered", "circle", "waves", "modules"}
+        Rows from causes to effects, a circle in node order, or a column for each wave of a panel.
+        "auto" is layered for acyclic graphs with directed edges, and a circle otherwise. "modules" is for dense graphs: groups of nodes
         with many edges inside and few between, each on a colored background; edges between groups
         are pale and have no numbers.
     digits : int
