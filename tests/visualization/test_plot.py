@@ -283,7 +283,10 @@ def test_experiments():
     ("call", "message"),
     [
         (lambda: bf.plot.graph("x -> y"), "cannot draw a str"),
-        (lambda: bf.plot.graph(FIGURE_1B, layout="spring"), "auto, circle, layered, waves, modules"),
+        (
+            lambda: bf.plot.graph(FIGURE_1B, layout="spring"),
+            "auto, circle, layered, waves, modules",
+        ),
         (
             lambda: bf.plot.graph(FIGURE_1B, weights={("x2", "->", "x1"): 1}),
             r"\('x2', '->', 'x1'\), which is not an edge",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_EDGES = 40  # rows of the table of edges
 CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarized in part
+MAX_CHECKED = 200  # equivalent graphs with nominal variables that are checked
 MAX_EFFECTS = 10  # rows of the table of effects
 MAX_AVERAGED = 30  # variables; averaging takes minutes beyond
 
@@ -281,16 +282,27 @@ def _class_size(result: SearchResult, members: EquivalenceClass) -> str:
     unproved, note = "", ", which fit every data set equally well"
     if isinstance(result.moments.sample, NonGaussianRows):
         note = ", which have the same covariances"
-    # DAGs of vectors are equivalent if they have the same skeleton and unshielded colliders.
-    if isinstance(result.moments, BlockMoments) and kind != "DAG":
+    if isinstance(result.moments, BlockMoments) and not _equivalent_columns(
+        result.moments, members
+    ):
         note = unproved = (
-            " if all variables were numbers; this is not proved for nominal variables of three or "
+            " if all variables were numbers; this was not checked for nominal variables of three or "
             "more categories"
         )
     if members.size == 1:
         return f"no other {kind}{permitted} is equivalent to this one{unproved}"
     more = "" if members.complete else " or more"
     return f"{members.size:,}{more} equivalent {kind}s{permitted}{note}"
+
+
+def _equivalent_columns(moments: BlockMoments, members: EquivalenceClass) -> bool:
+    """Return whether the graphs of the columns are equivalent, too, by the exact decision."""
+    from bowfree.equivalence.decision import equivalent
+
+    if members.size > MAX_CHECKED:
+        return False
+    first, *others = (moments.expand(graph) for graph in members)
+    return all(equivalent(first, other, rng=0) for other in others)
 
 
 def _observations(result: SearchResult) -> str:
