@@ -7,6 +7,8 @@ import pytest
 
 import bowfree as bf
 import reference_cases
+from bowfree.data.joint_moments import JointMoments
+from bowfree.model.joint_fit import ConditionParameters, JointVariation
 from conditions_twin import ConditionModel
 from random_models import random_bap
 from twins import graph_matrices
@@ -230,3 +232,17 @@ def test_estimates_by_condition():
             assert (got.chi2, got.df) == (pytest.approx(chi2), 1)
         assert np.isnan(by_name[" ".join(edge), "set"].estimate)
     assert "chi-square" in str(found)
+
+
+def test_robust_covariances_of_one_condition():
+    """Without targets they are those of one table, by fourth moments."""
+    graph = bf.parse("x -> y <-> z, y -> w")
+    rows = bf.random_sem(graph, rng=1).sample(300, rng=2) ** 3
+    table = dict(zip(graph.nodes, rows.T, strict=True))
+    one = bf.fit(graph, table, se="robust-huber-white", test="satorra-bentler")
+    moments = bf.moments([bf.Condition(table), bf.Condition(table)])
+    alone = JointMoments(moments.conditions[:1])
+    estimates = ConditionParameters(one.B, one.Omega, np.zeros(4))
+    chi2, robust, _ = JointVariation(alone, (estimates,), one._parameters, ()).robust()
+    assert chi2 / one.df == pytest.approx(one.scaling_factor)
+    assert np.sqrt(np.diag(robust)) == pytest.approx([row.se for row in one.estimates()])

@@ -1,12 +1,13 @@
 # Makes lavaan_bootstrap.json: bootstrap intervals of the models of real.json on their tables.
 #
-#   Rscript lavaan_bootstrap.R TABLES    (in this folder; R packages lavaan, boot and jsonlite)
+#   Rscript lavaan_bootstrap.R TABLES [CASE...]    (in this folder; R packages lavaan, boot and jsonlite)
 #
 # TABLES is a folder with hs.csv, pd.csv, bfi.csv and twolevel.csv. lavaan has percentile intervals
 # ("perc") and bias-corrected ones ("bca.simple"). Those of "bca" are computed here from lavaan's
 # samples and from its estimates without each row, as in boot::boot.ci.
 suppressMessages(library(lavaan))
 folder <- commandArgs(TRUE)[1]
+only <- commandArgs(TRUE)[-1]  # some of the cases; by default all
 R <- 20000
 batches <- 20
 cases <- jsonlite::read_json("real.json", simplifyVector = TRUE, simplifyDataFrame = FALSE)$cases
@@ -21,19 +22,21 @@ errors <- function(t, interval) {
   apply(ends, 1, sd) / sqrt(batches)
 }
 answers <- list()
-for (case in cases) {
+for (case in Filter(function(case) !length(only) || case$id %in% only, cases)) {
   table <- na.omit(read.csv(file.path(folder, paste0(case$table, ".csv")))[, case$names])
-  fit <- sem(case$text, table)
-  rows <- parameterEstimates(fit)
+  rows <- parameterEstimates(sem(case$text, table))
+  # Estimates only.
+  estimate <- function(table)
+    sem(case$text, table, se = "none", test = "none", baseline = FALSE, h1 = FALSE)
   keep <- rows$op == ":=" | (!is.na(rows$z) & rows$op == "~")
   values <- function(fit) coef(fit, type = "user")[keep]
   set.seed(1)
-  draws <- bootstrapLavaan(fit, R = R, FUN = values)
+  draws <- bootstrapLavaan(estimate(table), R = R, FUN = values)
   draws <- draws[is.finite(draws[, 1]), ]
   draws <- draws[seq_len(batches * (nrow(draws) %/% batches)), ]
   groups <- (seq_len(nrow(table)) - 1) %% min(nrow(table), 500)
-  without <- t(vapply(unique(groups), function(k) values(sem(case$text, table[groups != k, ])),
-                      values(fit)))
+  without <- t(vapply(unique(groups), function(k) values(estimate(table[groups != k, ])),
+                      rows$est[keep]))
   answers[[case$id]] <- lapply(which(keep), function(k) {
     i <- which(which(keep) == k)
     t <- draws[, i]

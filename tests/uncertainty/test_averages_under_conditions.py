@@ -36,7 +36,7 @@ def test_weights_and_effects_of_all_graphs():
     graphs = all_graphs()
     assert len(graphs) == 62
     result = bf.exhaustive_search(DATA)
-    average = bf.averaged_effects(result, window=1e6, prior="flat")
+    average = bf.averaged_effects(result, window=1e6, se="standard", prior="flat")
     weights = np.exp([N * (score - graphs[0].score) for _, score in graphs])
     weights /= weights.sum()
     B = [bf.fit(graph, DATA).B for graph, _ in graphs]
@@ -57,13 +57,13 @@ def test_weights_and_effects_of_all_graphs():
 
 
 def test_classes_are_those_of_the_conditions():
-    listed = bf.averaged_effects(bf.exhaustive_search(DATA), window=1e6)
+    listed = bf.averaged_effects(bf.exhaustive_search(DATA), window=1e6, se="standard")
     graphs = [graph for graph, _ in all_graphs()]
     for one in listed.classes:
         same = [g for g in graphs if bf.equivalent(g, one.graph, targets=TARGETS)]
         assert one.n_members == len(same)
     assert sum(one.n_members for one in listed.classes) == 62
-    of_graphs = bf.averaged_effects(graphs, DATA, window=1e6)
+    of_graphs = bf.averaged_effects(graphs, DATA, window=1e6, se="standard")
     np.testing.assert_allclose(of_graphs.probability, listed.probability, rtol=1e-7, atol=1e-9)
     assert of_graphs.n_classes == listed.n_classes == len(listed.classes)
 
@@ -109,8 +109,10 @@ def test_parameters_of_single_conditions(kind):
         assert found.any()
         np.testing.assert_allclose(half_widths(graph, data)[found], 1.96 * se[found], rtol=1e-3)
     result = bf.exhaustive_search(data)
-    listed = bf.averaged_effects(result, window=1e6)
-    given_ = bf.averaged_effects([g for g, _ in result.ranking(1e9)], data, window=1e6)
+    listed = bf.averaged_effects(result, window=1e6, se="standard")
+    given_ = bf.averaged_effects(
+        [g for g, _ in result.ranking(1e9)], data, window=1e6, se="standard"
+    )
     np.testing.assert_allclose(given_.probability, listed.probability, rtol=1e-7, atol=1e-9)
     for one in listed.classes:
         alike = bf.equivalence_class(one.graph, targets=TARGETS, kind=kind)
@@ -157,3 +159,62 @@ def test_chains_use_the_conditions():
     exact = bf.averaged_effects(bf.exhaustive_search(DATA))
     np.testing.assert_allclose(average.probability, exact.probability, atol=0.04)
     assert average.mixed
+
+
+def heavy_tailed(sem, n, seed):
+    """Draw from a multivariate t distribution with 8 degrees of freedom; the factor is 1.5."""
+    rng = np.random.default_rng(seed)
+    rows = np.asarray(sem.sample(n, rng=rng)) * np.sqrt(6 / rng.chisquare(8, (n, 1)))
+    return dict(zip(sem.graph.nodes, rows.T, strict=True))
+
+
+def test_heavy_tails_in_batches():
+    """Batches with shared means are one table; with free means, the tables minus their means."""
+    graph = bf.parse("x -> y <- z, y -> w")
+    sem = bf.random_sem(graph, rng=1)
+    tables = [heavy_tailed(sem, n, n) for n in (300, 200)]
+    batches = [bf.Condition(table, name=str(k)) for k, table in enumerate(tables)]
+    centered = [{k: v - v.mean() for k, v in table.items()} for table in tables]
+    for means, parts in (("shared", tables), ("free", centered)):
+        table = {name: np.concatenate([part[name] for part in parts]) for name in graph.nodes}
+        one = bf.averaged_effects([graph], table)
+        several = bf.averaged_effects([graph], batches, means=means)
+        assert one.se == several.se == "robust"
+        assert several.scaling == pytest.approx(one.scaling)
+        for name in ("probability", "mean", "lower", "upper"):
+            np.testing.assert_allclose(getattr(several, name), getattr(one, name), atol=1e-8)
+
+
+@pytest.mark.parametrize("means", ["free", "shared"])
+def test_heavy_tails_under_interventions(means):
+    graph = bf.parse("x -> y <-> z, y -> w")
+    sem = bf.random_sem(graph, rng=1)
+    B, Omega = sem.B.copy(), sem.Omega.copy()
+    B[1], Omega[1], Omega[:, 1] = 0.0, 0.0, 0.0
+    Omega[1, 1] = 2.0
+    cut = bf.LinearSEM(bf.parse("x, y -> w, z").reorder(graph.nodes), B, Omega)
+    given = [
+        bf.Condition(heavy_tailed(sem, 6000, 1), name="observed"),
+        bf.Condition(heavy_tailed(cut, 4000, 2), targets=["y"], name="set"),
+    ]
+    average = bf.averaged_effects([graph], given, means=means)
+    normal = bf.averaged_effects([graph], given, means=means, se="standard")
+    assert (average.se, normal.scaling) == ("standard", 1.0)
+    assert average.scaling == pytest.approx(1.5 if means == "free" else 1.38, abs=0.15)
+    k, j = graph.nodes.index("w"), graph.nodes.index("y")
+    width, narrow = ((a.upper - a.lower)[k, j] for a in (average, normal))
+    assert width / narrow == pytest.approx(np.sqrt(average.scaling), rel=0.02)
+
+
+def test_outliers_under_interventions_are_named():
+    others = dict(zip("uvwst", np.random.default_rng(1).normal(size=(5, 900)), strict=True))
+    first = rows(500) | {name: column[:500] for name, column in others.items()}
+    second = rows(400, set_y=True) | {name: column[500:] for name, column in others.items()}
+    first["x"][0] = first["z"][0] = 20.0
+    given = [
+        bf.Condition(first, name="observed"),
+        bf.Condition(second, targets=["y"], name="set"),
+    ]
+    average = bf.averaged_effects([bf.parse("x -> y -> z <- x, u, v, w, s, t")], given)
+    row = average.nonnormal_edges[0]
+    assert (row.a, row.mark, row.b) == ("x", "->", "z")

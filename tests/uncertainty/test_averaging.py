@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 import bowfree as bf
+from bowfree.visualization.warnings import average_warnings
 from random_models import random_bap, random_covariance, random_parameters, sample_covariance
 from twins import graph_matrices, implied_covariance
 
@@ -457,3 +458,4 @@ def test_edges_that_depend_on_normality_are_named():
     assert {row.a, row.b} == {"x", "y"}
     assert row.ratio > 2
     assert "NOT NORMAL" in str(average)
+    assert any("depend on these edges" in note for note in average_warnings(average))

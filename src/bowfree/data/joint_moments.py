@@ -26,7 +26,7 @@ from bowfree import _core
 from bowfree.data.covariance import check_definite, is_definite
 from bowfree.data.frames import quoted
 from bowfree.data.moments import Moments
-from bowfree.data.sample import Bools, Floats, Indices, cross_products
+from bowfree.data.sample import Bools, CompleteRows, Floats, Indices, cross_products
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import MixedGraph
@@ -267,6 +267,20 @@ class JointMoments(Moments):
             return condition.S
         m = self._mean(condition)
         return np.block([[condition.S + np.outer(m, m), m[:, None]], [m[None], np.ones((1, 1))]])
+
+    @property
+    def _has_rows(self) -> bool:
+        return all(condition.deviations is not None for condition in self.conditions)
+
+    def _one_table(self) -> Moments:
+        """Return the rows of conditions without targets, minus the means that S is about."""
+        rows = [
+            c.deviations if self.means == "free" else c.deviations + self._mean(c)
+            for c in self.conditions
+            if c.deviations is not None
+        ]
+        sample = CompleteRows(np.concatenate(rows))
+        return Moments._unchecked(self.names, self.S, self.n, None, sample, self.notes)
 
     @property
     def variances(self) -> Floats:

@@ -32,7 +32,7 @@ from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_sample
-from bowfree.model.inference import observed_information
+from bowfree.model.inference import case_scores, observed_information
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell
 from bowfree.results.rows import Row, RowTable
@@ -297,7 +297,7 @@ def _pair(one: Fitted, other: Fitted) -> Row:
         variance = float(np.var(difference))
         statistic = float(difference.sum() / math.sqrt(len(X) * variance))
         p_value = 2 * float(ndtr(-abs(statistic)))
-        weights = _vuong_weights(case_scores(small, X), case_scores(large, Y), small, large)
+        weights = _vuong_weights((small, X), (large, Y))
         p_distinct = weighted_chi2_tail(weights**2, len(X) * variance)
     return Row(
         a=a,
@@ -328,31 +328,14 @@ def case_logliks(fit: Fit, deviations: Floats) -> Floats:
     return logliks
 
 
-def case_scores(fit: Fit, deviations: Floats) -> Floats:
-    """Return the gradient of the log-likelihood of every row, shape (n, q).
-
-    With errors ``e = (I - B) x`` and ``g = Omega^-1 e`` it is ``g_i x_j`` for ``B[i, j]``, and
-    ``g_i g_j - Omega^-1[i, j]`` for ``Omega[i, j]``, half of it for a variance.
-    """
-    W = inverse_covariance(fit.Omega)
-    g = deviations @ (np.eye(len(fit.B)) - fit.B).T @ W
-    columns = [
-        g[:, i] * deviations[:, j]
-        if kind == "B"
-        else (g[:, i] * g[:, j] - W[i, j]) * (0.5 if i == j else 1.0)
-        for kind, i, j in fit._parameters
-    ]
-    return np.column_stack(columns)
-
-
-def _vuong_weights(small: Floats, large: Floats, one: Fit, other: Fit) -> Floats:
+def _vuong_weights(*fits: tuple[Fit, Floats]) -> Floats:
     """Return the eigenvalues of the matrix W in Vuong's theorem 3.3."""
-    n, q = len(small), small.shape[1]
-    scores = np.hstack([small, large])
+    parts = [case_scores(fit.B, fit.Omega, X, fit._parameters) for fit, X in fits]
+    scores, q = np.hstack(parts), parts[0].shape[1]
     unit = np.sqrt(np.mean(scores**2, axis=0))
-    outer = (scores / unit).T @ (scores / unit) / n
+    outer = (scores / unit).T @ (scores / unit) / len(scores)
     inverse = np.zeros_like(outer)
-    for fit, part, sign in ((one, slice(0, q), 1.0), (other, slice(q, None), -1.0)):
+    for (fit, _), part, sign in zip(fits, (slice(q), slice(q, None)), (1.0, -1.0), strict=True):
         information = observed_information(fit.B, fit.Omega, fit.S, 1.0, fit._parameters)
         inverse[part, part] = sign * np.linalg.inv(information / np.outer(unit[part], unit[part]))
     return np.asarray(np.linalg.eigvals(outer @ inverse).real, dtype=np.float64)

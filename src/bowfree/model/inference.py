@@ -237,6 +237,23 @@ def normal_weight(Sigma: Floats) -> Floats:
     return normal_gamma(inverse_covariance(Sigma)) * counted * counted[:, None]
 
 
+def case_scores(B: Floats, Omega: Floats, X: Floats, parameters: Sequence[Parameter]) -> Floats:
+    """Return the gradient of the log-likelihood of every row, shape (n, q).
+
+    With errors ``e = (I - B) x`` and ``g = Omega^-1 e`` it is ``g_i x_j`` for ``B[i, j]``, and
+    ``g_i g_j - Omega^-1[i, j]`` for ``Omega[i, j]``, half of it for a variance.
+    """
+    W = inverse_covariance(Omega)
+    g = X @ (np.eye(len(B)) - B).T @ W
+    columns = [
+        g[:, i] * X[:, j]
+        if kind == "B"
+        else (g[:, i] * g[:, j] - W[i, j]) * (0.5 if i == j else 1.0)
+        for kind, i, j in parameters
+    ]
+    return np.column_stack(columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Sandwich:
     """The sandwich of estimates from a covariance matrix S with asymptotic covariances Gamma.

@@ -34,6 +34,7 @@ from bowfree.model.inference import (
     Information,
     Parameter,
     baseline_model,
+    case_scores,
     expected_information,
     observed_information,
 )
@@ -411,7 +412,7 @@ def condition_model(
 
 @dataclass(frozen=True, eq=False)
 class JointVariation:
-    """Sampling variation of a fit to several conditions, by normal theory."""
+    """Sampling variation of a fit to several conditions."""
 
     moments: JointMoments
     by_condition: tuple[ConditionParameters, ...]
@@ -438,39 +439,88 @@ class JointVariation:
         Parameters that are specific to a condition are estimated, too; they follow the shared ones
         in the sum, so that the inverse accounts for them.
         """
-        q, d = len(self.parameters), len(self.moments.names)
-        n_shared = q + d * (self.moments.means == "shared")  # and the intercepts
-        added, size = [], n_shared
-        for condition, part in zip(self.moments.conditions, self.models, strict=True):
-            place = {int(i): k for k, i in enumerate([*part.varying, d])}  # the constant is last
-            here = [(s, self.parameters[s]) for s in part.shared]
-            own = [self.parameters[s] for s in part.own]
-            for i in part.varying if part.intercepts is not None else ():
-                use = condition._use(("B", int(i), d))
-                if use == "shared":
-                    here.append((q + int(i), ("B", int(i), d)))
-                elif use == "own":
-                    own.append(("B", int(i), d))
-            here += [(size + k, parameter) for k, parameter in enumerate(own)]
-            size += len(own)
-            here.sort(key=lambda entry: entry[1][0] != "B")  # entries of B come first
-            if not here:
-                continue
-            local: list[Parameter] = [(kind, place[i], place[j]) for _, (kind, i, j) in here]
+        blocks, size = self._numbered()
+        total = np.zeros((size, size))
+        for condition, part, numbers, local in blocks:
             B, Omega, S = part.with_constant()
             if information == "expected":
                 block = expected_information(B, Omega, condition.n, local)
             else:
                 block = observed_information(B, Omega, S, condition.n, local)
-            added.append(([number for number, _ in here], block))
-        total = np.zeros((size, size))
-        for numbers, block in added:
             total[np.ix_(numbers, numbers)] += block
-        known = [*self.estimable, *range(q, size)]
-        inverse = safe_inverse(total[np.ix_(known, known)])
-        covariance, n_estimable = np.full((q, q), np.nan), len(self.estimable)
-        covariance[np.ix_(self.estimable, self.estimable)] = inverse[:n_estimable, :n_estimable]
-        return covariance
+        return self._of_parameters(self._inverse(total))
+
+    def robust(self) -> tuple[float, Floats, Floats]:
+        """Return the mean of chi-square if the graph is correct, and covariances of the estimates.
+
+        For any distribution of the rows, which all conditions must have: traces as in Satorra and
+        Bentler's factor, and the sandwich; the last matrix is that of normal theory.
+        """
+        blocks, size = self._numbered()
+        expected, J, K = (np.zeros((size, size)) for _ in range(3))
+        mean = 0.0
+        for condition, part, numbers, local in blocks:
+            assert condition.deviations is not None  # checked by the caller
+            X, W = condition.deviations[:, part.varying], inverse_covariance(part.Sigma())
+            WS = W @ part.S
+            # tr(V Gamma), from the Mahalanobis distances; with shared means also that of the mean.
+            mean += (np.mean(np.sum(X @ W * X, axis=1) ** 2) - np.sum(WS * WS.T)) / 2
+            B, Omega, S = part.with_constant()
+            if part.intercepts is not None:
+                mean += np.trace(WS)
+                X = np.column_stack([X + part.mean, np.ones(len(X))])
+            scores = case_scores(B, Omega, X, local)
+            scores -= scores.mean(axis=0)
+            place = np.ix_(numbers, numbers)
+            expected[place] += expected_information(B, Omega, condition.n, local)
+            J[place] += observed_information(B, Omega, S, condition.n, local)
+            K[place] += scores.T @ scores
+        mean -= np.sum(self._inverse(expected) * K)
+        inverse = self._inverse(J)
+        return mean, self._of_parameters(inverse @ K @ inverse), self._of_parameters(inverse)
+
+    def _numbered(
+        self,
+    ) -> tuple[list[tuple[ConditionMoments, ConditionModel, list[int], list[Parameter]]], int]:
+        """Return the parameters of each condition with their numbers, and how many there are.
+
+        Shared parameters come first, then shared intercepts, then those of single conditions.
+        """
+        q, d = len(self.parameters), len(self.moments.names)
+        found, size = [], q + d * (self.moments.means == "shared")
+        for condition, part in zip(self.moments.conditions, self.models, strict=True):
+            place = {int(i): k for k, i in enumerate([*part.varying, d])}  # the constant is last
+            here = [(s, self.parameters[s]) for s in part.shared]
+            own = [self.parameters[s] for s in part.own]
+            if condition.kind == "perfect":
+                own += [("Omega", int(i), int(i)) for i in part.varying if condition.is_target[i]]
+            for i in part.varying if part.intercepts is not None else ():
+                use = condition._use(("B", int(i), d))
+                if use == "shared":
+                    here.append((q + int(i), ("B", int(i), d)))
+                elif use == "own" or (condition.kind == "perfect" and condition.is_target[i]):
+                    own.append(("B", int(i), d))
+            here += [(size + k, parameter) for k, parameter in enumerate(own)]
+            size += len(own)
+            here.sort(key=lambda entry: entry[1][0] != "B")  # entries of B come first
+            local: list[Parameter] = [(kind, place[i], place[j]) for _, (kind, i, j) in here]
+            if here:
+                found.append((condition, part, [number for number, _ in here], local))
+        return found, size
+
+    def _inverse(self, total: Floats) -> Floats:
+        """Return the inverse of an information matrix; zero for parameters without information."""
+        q, inverse = len(self.parameters), np.zeros_like(total)
+        known = np.ix_(*2 * ([*self.estimable, *range(q, len(total))],))
+        inverse[known] = safe_inverse(total[known])
+        return inverse
+
+    def _of_parameters(self, covariance: Floats) -> Floats:
+        """Return the block of the shared parameters; NaN for those without information."""
+        q, known = len(self.parameters), np.ix_(self.estimable, self.estimable)
+        block = np.full((q, q), np.nan)
+        block[known] = covariance[known]
+        return block
 
     def n_means(self) -> int:
         """Return the number of means of all conditions beyond the shared intercepts."""

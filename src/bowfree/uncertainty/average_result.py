@@ -266,6 +266,16 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         notes = ", not complete" * (not self.complete) + ", chains NOT MIXED" * (not self.mixed)
         return some + notes
 
+    def _nonnormal_note(self) -> str:
+        edges = ", ".join(
+            f"{quote(row.a)} {row.mark} {quote(row.b)} ({row.ratio:.1f} times)"
+            for row in self.nonnormal_edges
+        )
+        return (
+            "probabilities that depend on these edges may be too large, because robust standard "
+            f"errors exceed those of normal theory: {shorten_list(edges, '.nonnormal_edges has all')}"
+        )
+
     def _sections(self) -> Iterator[str | Table]:
         sources = " and graphs" if self.errors == "nongaussian" else ", members and classes"
         yield (
@@ -280,14 +290,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         if self.scaling >= SCALED:
             yield f"the data are not normal: weighted as {self.scaling:.1f} times fewer observations"
         if self.nonnormal_edges:
-            edges = ", ".join(
-                f"{quote(row.a)} {row.mark} {quote(row.b)} ({row.ratio:.1f} times)"
-                for row in self.nonnormal_edges
-            )
-            yield (
-                "NOT NORMAL: probabilities that depend on these edges may be too large, because "
-                f"robust standard errors exceed those of normal theory: {shorten_list(edges, '.nonnormal_edges has all')}"
-            )
+            yield f"NOT NORMAL: {self._nonnormal_note()}"
         pairs = effect_pairs(self.probability >= PRINTED)
         pairs.sort(key=lambda pair: (-self.probability[pair], -self.mean_abs[pair]))
         if pairs:

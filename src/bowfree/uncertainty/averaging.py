@@ -183,8 +183,9 @@ def averaged_effects(
     se : {"standard", "robust"}, optional
         Standard errors of the estimates within a graph: those of normal theory, or sandwich
         estimates, which hold for any distribution, for ranks, ordered categories, missing values
-        and weights. By default "robust" where the rows are known, of one condition, and there are
-        at most 50 variables; otherwise "standard".
+        and weights. By default "robust" where the rows are known, without interventions, and there
+        are at most 50 variables; otherwise "standard". Under interventions with known rows, those
+        of normal theory are multiplied by the root of `AveragedEffects.scaling`.
     time_limit : float, optional
         Seconds after which the result is returned, marked as incomplete. Half of the time is for
         the chains, or for scoring the graphs of an iterable, the rest for the classes.
@@ -241,6 +242,8 @@ def averaged_effects(
         options.refuse(f"a {type(found).__name__} has its own data; omit it")
         moments = found.moments
     check_finite_n(moments)
+    if isinstance(moments, JointMoments) and moments._has_rows and not moments.targets:
+        moments = moments._one_table()
     average = Average(with_tempered_errors(moments), within, posterior, settings, budget)
     if average.nongaussian and count == "classes":
         raise BowfreeError(
@@ -280,9 +283,13 @@ class Average:
 
     def scaled(self, graph: MixedGraph) -> Average:
         """Return the average with weights that do not assume normal data, from a good graph."""
-        if self.se == "standard" or self.nongaussian:
+        moments = self.moments
+        small = len(moments.names) <= MAX_ROBUST
+        by_condition = isinstance(moments, JointMoments) and moments._has_rows and small
+        chosen = self.settings.se == "standard" or (self.se == "standard" and not by_condition)
+        if chosen or self.nongaussian:
             return self
-        moments, scaling, edges = with_scaled_size(self.moments, graph)
+        moments, scaling, edges = with_scaled_size(moments, graph)
         return replace(self, moments=moments, scaling=scaling, nonnormal_edges=edges)
 
     def of_search(self, found: SearchResult, steps: int, max_steps: int | None) -> AveragedEffects:
@@ -398,8 +405,8 @@ class Average:
         known = moments.sample is not None and not isinstance(moments, JointMoments)
         if self.settings.se == "robust" and not known:
             raise BowfreeError(
-                "se = 'robust' requires the rows of one condition: pass the data instead of a "
-                "covariance matrix or conditions, or choose se='standard'"
+                "se = 'robust' requires rows without interventions: pass the data instead of a "
+                "covariance matrix or conditions with targets, or choose se='standard'"
             )
         small = len(moments.names) <= MAX_ROBUST
         return self.settings.se or ("robust" if known and small else "standard")

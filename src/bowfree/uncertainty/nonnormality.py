@@ -13,15 +13,20 @@ marginal likelihoods, Statistica Sinica 21 (2011), have likelihoods that are rai
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bowfree.data.covariance import safe_inverse
+from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import to_columns, with_columns
+from bowfree.data.sample import Floats
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
 from bowfree.model.inference import Sandwich, observed_information
+from bowfree.model.joint_fit import JointFit
 from bowfree.results.rows import Row
 
 LARGE = 2.0  # ratio of standard errors from which an edge is named
@@ -32,32 +37,42 @@ def with_scaled_size(moments: Moments, graph: MixedGraph) -> tuple[Moments, floa
 
     The factor is never below 1: light tails do not make evidence stronger.
     """
+    if isinstance(moments, JointMoments):
+        joint = fit_moments(graph, moments)
+        assert isinstance(joint, JointFit)
+        chi2, robust, normal = joint._variation.robust()
+        scaling = _scaling(chi2, joint.df)
+        parts = [replace(part, n=part.n / scaling) for part in moments.conditions]
+        return moments._like(parts), scaling, _odd_edges(joint, robust, normal, scaling)
     graph, columns = to_columns(graph, moments)
     size = columns.n / columns.n_rows  # Gamma refers to the number of rows
     plain = Moments._unchecked(columns.names, columns.S, columns.n)
     fit = fit_moments(graph, plain)
     assert isinstance(fit, Fit)
     sandwich = Sandwich(fit.B, fit.Omega, plain.S, columns.Gamma * size, fit._parameters, fit.Sigma)
-    df = fit.indices.df
-    mean = sandwich.expected_chi2("satorra-bentler") / df if df else 1.0
-    scaling = max(1.0, mean) if np.isfinite(mean) else 1.0
+    scaling = _scaling(sandwich.expected_chi2("satorra-bentler"), fit.indices.df)
     n = float(max(2, round(columns.n / scaling)))
     scaled = Moments._unchecked(
         columns.names, columns.S, n, columns.mean, columns.sample, columns.notes
     )
-    return with_columns(moments, scaled), scaling, _check_edges(fit, sandwich, scaling)
+    normal = safe_inverse(observed_information(fit.B, fit.Omega, fit.S, 1.0, fit._parameters))
+    edges = _odd_edges(fit, sandwich.covariance("observed"), normal, scaling)
+    return with_columns(moments, scaled), scaling, edges
 
 
-def _check_edges(fit: Fit, sandwich: Sandwich, scaling: float) -> tuple[Row, ...]:
-    """Return the edges whose sandwich standard error exceeds twice the scaled one of normal theory.
+def _scaling(chi2: float, df: int) -> float:
+    mean = chi2 / df if df else 1.0
+    return max(1.0, mean) if np.isfinite(mean) else 1.0
 
-    Rows have a, mark, b and ``ratio``, of the sandwich to the unscaled standard error.
+
+def _odd_edges(fit: Fit, robust: Floats, normal: Floats, scaling: float) -> tuple[Row, ...]:
+    """Return the edges whose robust standard error exceeds twice the scaled one of normal theory.
+
+    Rows have a, mark, b and ``ratio``, of the robust to the unscaled standard error.
     """
-    robust = np.diag(sandwich.covariance("observed"))
-    information = observed_information(fit.B, fit.Omega, fit.S, 1.0, fit._parameters)
-    normal = np.diag(safe_inverse(information))
     found = []
-    for (kind, i, j), above, below in zip(fit._parameters, robust, normal, strict=True):
+    pairs = zip(fit._parameters, np.diag(robust), np.diag(normal), strict=True)
+    for (kind, i, j), above, below in pairs:
         if i != j and below > 0 and above > LARGE**2 * scaling * below:
             a, mark, b = (j, "->", i) if kind == "B" else (i, "<->", j)
             names = fit.graph.nodes

@@ -113,6 +113,8 @@ def average_warnings(average: AveragedEffects) -> list[str]:
             "The averaged effects are incomplete: a limit on time or on the number of graphs left "
             "out some probable graphs."
         )
+    if average.nonnormal_edges:
+        found.append(_sentence(average._nonnormal_note()))
     return found + zero_notes(average)
 
 
