@@ -21,7 +21,7 @@ from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import DataWarning
 from bowfree.formats.text_formats import write
 from bowfree.graph.text import describe
-from bowfree.results.display import Table, count, percent, shorten_list, significant
+from bowfree.results.display import Table, percent, shorten_list, significant
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -306,16 +306,10 @@ def _equivalent_columns(moments: BlockMoments, members: EquivalenceClass) -> boo
 
 
 def _observations(result: SearchResult) -> str:
-    variables = count(len(result.graph), "variable")
+    used = result.moments._headline()
     if result.holdout is None:
-        rows = result.moments.sample
-        if rows is not None and not rows.plain:  # n is the effective sample size
-            return f"{rows.describe()}, {variables}"
-        return f"{result.moments.n:.0f} observations of {variables}"
-    return (
-        f"{result.moments.n:.0f} observations of {variables} for the search; estimates and tests "
-        f"from {result.holdout.n:.0f} others"
-    )
+        return used
+    return f"{used} for the search; estimates and tests from {result.holdout.n:.0f} others"
 
 
 def _edge_table(

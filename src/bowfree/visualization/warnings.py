@@ -13,6 +13,7 @@ from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.model.effect_tables import effect_pairs
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import Estimate
+from bowfree.model.joint_fit import JointFit
 from bowfree.results.display import count, p_text, percent
 from bowfree.search.result import SearchResult
 from bowfree.text_reading import join_names
@@ -97,6 +98,12 @@ def fit_warnings(fit: Fit, estimates: Sequence[Estimate]) -> list[str]:
             if test.rmsea < NEGLIGIBLE
             else f"{rejected}: the {where} show where it does not fit."
         )
+        sharing = fit.sharing_test() if isinstance(fit, JointFit) else None
+        if sharing is not None and sharing.p_value < 0.01:
+            found.append(
+                "The conditions do not share the parameters of the graph, which is a part of this "
+                f"misfit ({sharing}): consider each condition separately, or other targets."
+            )
     return found
 
 
