@@ -320,7 +320,12 @@ def bootstrap(
     budget, search = opt.read_budget(given), opt.read_search(given)
     source = read_source(given)
     rows = "bootstrap resamples rows; give a table of observations"
-    opt.refuse({rows: source.cov is not None})
+    plain = "bootstrap is for complete, unweighted rows of numbers; omit --{}"
+    others = [
+        name for name in ("correlation", "ordinal", "nominal", "weights") if name in source.options
+    ]
+    others += ["missing"] if source.missing not in (None, "listwise") else []
+    opt.refuse({rows: source.cov is not None, **{plain.format(name): True for name in others}})
     arguments = source.arguments()
     data = arguments.pop("data")
     opt.add_waves(search, data)
