@@ -114,9 +114,10 @@ Graph sparse_graph(Climber& climber, const Graph& required, int n_edges, Rng& rn
 }
 
 /// Iterated local search: kicks and improves the climber's graph `n` times. A new graph whose score
-/// is lower by more than `slack` is discarded. Ends at the best graph.
+/// is lower by more than `slack` is discarded. Ends at the best graph, the first of equal ones: their
+/// rounding errors depend on the units of the data.
 template <class Kick, class Improve>
-void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) {
+void iterate(Climber& climber, int n, double slack, double tolerance, Kick kick, Improve improve) {
     Graph best = climber.table().graph(), here = best;
     double best_score = climber.table().score(), score_here = best_score;
     for (int k = 0; k < n; ++k) {
@@ -129,7 +130,7 @@ void iterate(Climber& climber, int n, double slack, Kick kick, Improve improve) 
         }
         here = climber.table().graph();
         score_here = score;
-        if (score > best_score) {
+        if (score > best_score + tolerance) {
             best = here;
             best_score = score;
         }
@@ -147,7 +148,8 @@ void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
         climber.table().set_graph(graph);
         climber.record();
         // False for NaN: then the graph is restored.
-        if (!(climber.table().score() >= score)) climber.table().set_graph(before);
+        if (!(climber.table().score() >= score - options.climb.tolerance))
+            climber.table().set_graph(before);
     };
     OrderSearch orders(scorer, rules, rng, stop);
     orders.improve(options.climb.tolerance);
@@ -173,7 +175,8 @@ void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rule
             default: return reverse_with_parents(climber, rng);
         }
     };
-    iterate(climber, options.dag_kicks, options.climb.tolerance, kick, [&] { climber.climb(); });
+    const double tolerance = options.climb.tolerance;
+    iterate(climber, options.dag_kicks, tolerance, tolerance, kick, [&] { climber.climb(); });
     climber.use(rules);
 }
 
@@ -190,10 +193,11 @@ void kick_locally(Climber& climber, int kind, Rng& rng) {
 }
 
 void kick_and_improve(Climber& climber, const RunOptions& options, double edge_cost, Rng& rng) {
+    const double tolerance = options.climb.tolerance;
     const auto draw_slack = [&] {
         // Half of the runs accept a loss of half the cost of an edge per kick: they find paths
         // between optima of nearly equal scores.
-        return rng.coin() ? options.climb.tolerance : slack_in_edges * edge_cost;
+        return rng.coin() ? tolerance : slack_in_edges * edge_cost;
     };
     const auto walk = [&] { climber.climb_and_walk_plateau(options.plateau); };
     if (!options.whole_first) {
@@ -202,7 +206,7 @@ void kick_and_improve(Climber& climber, const RunOptions& options, double edge_c
             kind == 0 ? raise_penalty(climber) : kick_locally(climber, kind - 1, rng);
         };
         walk();
-        return iterate(climber, options.bap_kicks, draw_slack(), kick, walk);
+        return iterate(climber, options.bap_kicks, draw_slack(), tolerance, kick, walk);
     }
     // A kick of the whole graph improves all parts of it at once; the other kicks improve single
     // parts. With many variables plateaus are large, and to visit one after every kick would cost a
@@ -211,8 +215,8 @@ void kick_and_improve(Climber& climber, const RunOptions& options, double edge_c
     const auto kick = [&] { kick_locally(climber, rng.below(n_local_kicks), rng); };
     climb();
     const double slack = draw_slack();
-    iterate(climber, 1, slack, [&] { raise_penalty(climber); }, climb);
-    iterate(climber, options.bap_kicks, slack, kick, climb);
+    iterate(climber, 1, slack, tolerance, [&] { raise_penalty(climber); }, climb);
+    iterate(climber, options.bap_kicks, slack, tolerance, kick, climb);
     walk();
 }
 

@@ -21,9 +21,10 @@ N = 240
 WITH_UNITS = {
     "estimate", "bias", "mean", "expected_change", "lower", "upper", "predicted", "residual"
 }  # fmt: skip
-WITH_POSITIVE_UNITS = {"se", "sd", "min_abs", "max_abs", "mean_abs"}
+WITH_POSITIVE_UNITS = {"se", "sd", "min_abs", "max_abs", "mean_abs", "lower_mcse", "upper_mcse"}
 WITH_SIGN = {"z", "std_all", "statistic", "value", "skewness"}
-SWAPPED = {"lower": "upper", "upper": "lower", "positive": "negative", "negative": "positive"}
+OPPOSITE = [("lower", "upper"), ("lower_mcse", "upper_mcse"), ("positive", "negative")]
+SWAPPED = dict(OPPOSITE) | {after: before for before, after in OPPOSITE}
 # Multiples of the log-likelihood, which changes by -N times the sum of the logs of the units.
 LOGLIK = {"loglik": 1.0, "score": 1 / N, "aic": -2.0, "bic": -2.0}
 REVERSED = {"->": "<-", "<-": "->"}
@@ -184,6 +185,11 @@ def numbers_of_class(copy):
 def numbers_of_average(copy, **options):
     average = bf.averaged_effects([copy.graph], copy.data, **options)
     yield from copy.table("averages", average)
+
+
+def numbers_of_average_after_search(copy):
+    found = bf.greedy_search(copy.data, rng=1)
+    yield from copy.table("averages", bf.averaged_effects(found, steps=4000, rng=1))
 
 
 def numbers_of_districts(copy):
@@ -393,6 +399,7 @@ FUNCTIONS = {
     "structure_mcmc": numbers_of_samples,
     "averaged_effects": numbers_of_average,
     "averaged_effects, conditions": numbers_of_joint_average,
+    "averaged_effects, search": numbers_of_average_after_search,
     "bootstrap": table_of_data(bf.bootstrap, n_resamples=40, rng=1),
     "choose_penalty": numbers_of_penalties,
     "stability_selection": numbers_of_selection,
@@ -478,10 +485,10 @@ def test_numbers(data, plain, transform, name):
     found, expected = dict(FUNCTIONS[name](transform(data))), plain(name)
     assert found.keys() == expected.keys(), found.keys() ^ expected.keys()
     exact = transform in (units, signs, names) and (transform.__name__, name) not in ROUNDED
-    monte_carlo = transform is columns and name == "structure_mcmc"
+    sampled = name in ("structure_mcmc", "averaged_effects, search")
     for key, value in expected.items():
-        if monte_carlo:
-            if key[-1] == "frequency":
+        if sampled and transform is columns:
+            if key[-1] in ("frequency", "probability"):
                 assert found[key] == pytest.approx(value, abs=0.05), key
         elif exact and key[-1] not in LOGLIK:
             np.testing.assert_array_equal(found[key], value, err_msg=str(key))

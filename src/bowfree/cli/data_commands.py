@@ -321,10 +321,9 @@ def bootstrap(
     source = read_source(given)
     rows = "bootstrap resamples rows; give a table of observations"
     plain = "bootstrap is for complete, unweighted rows of numbers; omit --{}"
-    others = [
-        name for name in ("correlation", "ordinal", "nominal", "weights") if name in source.options
-    ]
-    others += ["missing"] if source.missing not in (None, "listwise") else []
+    others: list[str] = [*{"correlation", "ordinal", "nominal", "weights"} & {*source.options}]
+    if source.missing not in (None, "listwise"):
+        others.append("missing")
     opt.refuse({rows: source.cov is not None, **{plain.format(name): True for name in others}})
     arguments = source.arguments()
     data = arguments.pop("data")

@@ -328,7 +328,11 @@ class Scheduler:
     def best_ends(self) -> list[ScoredGraph]:
         """Return the ends of runs, best first, one for each score."""
         ends: list[ScoredGraph] = []
-        for _, run in sorted(self.runs.items(), key=lambda item: (-item[1].score, item[0])):
-            if not ends or run.score < ends[-1].score - TOLERANCE:
-                ends.append(ScoredGraph(run.end, run.score))
+        left = sorted(self.runs.items())
+        while left:
+            # Among equal scores the first run counts, whatever their rounding errors.
+            least = max(run.score for _, run in left) - TOLERANCE
+            end = next(run for _, run in left if run.score >= least)
+            ends.append(ScoredGraph(end.end, end.score))
+            left = [(key, run) for key, run in left if run.score < least]
         return ends

@@ -32,7 +32,7 @@ from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Errors, GraphClass, Means, Missing, Rng, public
 from bowfree.search.greedy import check_finite_n, search_moments
 from bowfree.search.plan import Strategy, first_runs_for
-from bowfree.search.result import SearchInterrupted, SearchResult
+from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.chain_segments import ChainSetup, plan_segments, run_chains
@@ -198,9 +198,21 @@ def structure_mcmc(
 
 
 def pool_within(found: SearchResult, space: SearchSpace) -> list[MixedGraph]:
-    """Return the graphs of a search that lie in a space, which may be smaller."""
+    """Return the graphs of a search that lie in a space, which may be smaller, the best first.
+
+    Graphs with the same score are sorted by their edges, not by rounding errors. If the pool was
+    full, those with the score of the last one may be incomplete and are left out.
+    """
+    scores = np.array([score for _, score in found.pool])
+    rank = np.append(0, np.cumsum(np.diff(scores) < -TOLERANCE))
+    full = len(scores) >= found.settings.get("keep", Strategy.keep) and rank[-1] > 0
+    ranked = sorted(
+        (int(k), graph._parents, graph._spouses, graph)
+        for k, (graph, _) in zip(rank, found.pool, strict=True)
+        if not (full and k == rank[-1])
+    )
     rules = space.rules(found.moments.names)
-    return [graph for graph, _ in found.pool if rules.permits(*graph._bits())]
+    return [graph for *_, graph in ranked if rules.permits(*graph._bits())]
 
 
 def short_search(
