@@ -28,19 +28,25 @@ void EffectMixture::add(const EffectMixture& other, double scale, const Batches&
 }
 
 void EffectMixture::join() {
+    // From zero to both sides, so that a change of the sign of a variable changes signs only.
     std::ranges::sort(components_, [](const Component& a, const Component& b) {
-        return a.estimate != b.estimate ? a.estimate < b.estimate : a.error < b.error;
+        const bool below = std::signbit(a.estimate);
+        if (below != std::signbit(b.estimate)) return below;
+        return a.estimate != b.estimate ? (a.estimate < b.estimate) != below : a.error < b.error;
     });
     std::vector<Component> kept;
     for (const Component& next : components_) {
         // Estimates are sorted, so a close component is among the last. Its estimate is not
         // changed, because many small shifts may add up to a large one.
         const double close = same * next.error;
+        const auto near = [&](const Component& other) {
+            return std::signbit(next.estimate) == std::signbit(other.estimate) &&
+                   std::abs(next.estimate - other.estimate) < close;
+        };
         auto twin = kept.rbegin();
-        while (twin != kept.rend() && next.estimate - twin->estimate < close &&
-               std::abs(next.error - twin->error) >= close)
+        while (twin != kept.rend() && near(*twin) && std::abs(next.error - twin->error) >= close)
             ++twin;
-        if (twin != kept.rend() && next.estimate - twin->estimate < close) {
+        if (twin != kept.rend() && near(*twin)) {
             twin->weight += next.weight;
             for (int b = 0; b < n_batches; ++b) twin->batches[b] += next.batches[b];
         } else {
