@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
@@ -200,3 +201,13 @@ def test_few_rows_have_no_tests():
     found = _distances(IncompleteRows.of(rows_with_gaps(19, 2, 0.1, seed=5), "fiml"))
     assert np.isfinite(found.squared).all()
     assert np.isnan([found.mardia.p_kurtosis, found.mardia.p_skewness]).all()
+
+
+def test_warning_names_what_is_not_normal():
+    """A skewness that is not significant is not a reason."""
+    X = np.random.default_rng(1).standard_t(5, size=(400, 6))
+    found = bf.data.diagnose(dict(zip("abcdef", X.T, strict=True)))
+    found = replace(found, mardia=found.mardia._replace(skewness=1e4, p_skewness=1.0))
+    (warning,) = (text for text in found.warnings() if "jointly" in text)
+    assert "kurtosis" in warning
+    assert "skewness" not in warning

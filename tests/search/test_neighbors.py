@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
 import bowfree as bf
 from graph_strategies import baps
@@ -115,3 +116,20 @@ def test_names_that_need_quotes():
     changes = bf.edge_changes(graph, cov=np.eye(2) + 0.3, n=50)
     assert changes.to('"a b" <-> "c->d"').equivalent
     assert changes.without("a b", "c->d").change == 'remove "a b" -> "c->d"'
+
+
+def test_p_values_of_categories_are_those_of_robust_variances():
+    """The likelihood of polychoric correlations is not a likelihood: its differences are too large."""
+    sem = bf.LinearSEM(bf.parse("x -> y -> z"), [[0, 0, 0], [0.6, 0, 0], [0, 0.5, 0]], np.eye(3))
+    data = dict(zip("xyz", np.digitize(sem.sample(400, rng=3), [-0.4, 0.9]).T, strict=True))
+    options = {"ordinal": list("xyz")}
+    changes = bf.edge_changes(sem.graph, data, **options)
+    added, removed = changes.to("x -> z"), changes.without("y", "z")
+    for graph, row, edge in (
+        (sem.graph.add("x -> z"), added, "x -> z"),
+        (sem.graph, removed, "y -> z"),
+    ):
+        wald = bf.fit(graph, data, **options).edge(edge)
+        assert row.p_value == pytest.approx(wald.p_value, rel=0.1)
+    assert added.chi2 == pytest.approx(-changes.chi2)  # the larger graph is saturated
+    assert added.p_value > chi2.sf(-added.chi2, 1)

@@ -143,12 +143,14 @@ class Diagnostics(RowTable, ToDict):
             )
         joint = self.mardia
         if joint.rejected:
-            skewness = f"skewness {joint.skewness:.3g} ({p_text(joint.p_skewness, 3)}), "
-            found.append(
-                "The variables are not jointly normal: Mardia's "
-                f"{'' if math.isnan(joint.skewness) else skewness}kurtosis {joint.kurtosis:.4g}, "
-                f"{joint.normal_kurtosis:.4g} for normal data ({p_text(joint.p_kurtosis, 3)})."
-            )
+            why = []
+            if joint.p_skewness < LEVEL:
+                why.append(f"skewness {joint.skewness:.3g} ({p_text(joint.p_skewness, 3)})")
+            if joint.p_kurtosis < LEVEL:
+                normal = f"{joint.normal_kurtosis:.4g} for normal data"
+                tail = p_text(joint.p_kurtosis, 3)
+                why.append(f"kurtosis {joint.kurtosis:.4g}, {normal} ({tail})")
+            found.append(f"The variables are not jointly normal: Mardia's {', '.join(why)}.")
         if self.n_outliers:
             rows = ", ".join(str(o.row) for o in self.outliers[: min(self.n_outliers, 6)])
             more = f" and {self.n_outliers - 6} more" if self.n_outliers > 6 else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -35,7 +35,7 @@ from bowfree.graph.names import node_index, parse_edge
 from bowfree.graph.text import describe, quote
 from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
-from bowfree.model.fitting import fit_moments
+from bowfree.model.fitting import choose_inference, fit_moments
 from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
 from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell, shorten_list
 from bowfree.results.rows import Row, RowTable
@@ -67,7 +67,9 @@ class EdgeChanges(RowTable, ToDict):
         - ``df``: difference of the degrees of freedom, -1 for an added edge, 1 for a removed edge,
           otherwise 0; larger if an edge has parameters of its own in some conditions;
         - ``p_value``: of the likelihood-ratio test, for an added or removed edge; small if the edge
-          is needed. NaN for other changes, which are not nested;
+          is needed. Where normal theory does not hold (ranks, categories, missing values, weights,
+          clusters), chi-square is first divided by the ratio of the robust to the usual variance of
+          the edge. NaN for other changes, which are not nested;
         - ``equivalent``: whether the changed graph is equivalent to the original one.
     loglik, chi2, score, bic : float
         Values of the original graph.
@@ -208,6 +210,7 @@ def edge_changes(
     within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
     within.check_start(bap, bap.nodes)
     fit = fit_moments(bap, moments, rule)
+    score, fit = fit.score, replace(fit, n=moments.n_rows)
     warn_if_doubtful(fit.certificate)
     # By covariances, as the fit: chi-square statistics need likelihoods, not evidence.
     by_covariances = isinstance(moments.sample, NonGaussianRows)
@@ -215,13 +218,23 @@ def edge_changes(
         np.ascontiguousarray(moments.S) if by_covariances else moments._core_data(rule.method)
     )
     moves, gains = _core.edge_changes(core_data, *bap._bits(), within.rules(bap.nodes), rule.sweeps)
-    n = moments.n
+    n = moments.n_rows  # as in bf.fit; only scores have an effective sample size
     finite = math.isfinite(n)
     logliks = np.where(np.isfinite(gains), gains, np.nan) * (n if finite else 1.0)
-    price = rule.weight * math.log(n) / n if finite else 0.0
+    price = rule.weight * math.log(moments.n) / moments.n if finite else 0.0
     states = dict(zip(index_pairs(len(bap)), states_of_graph(bap).tolist(), strict=True))
 
     from scipy.special import chdtrc
+
+    robust, _ = choose_inference(moments, None, None, full_information=False)
+
+    def variance_factor(edge: str, removed: bool) -> float:
+        """Return the mean of the likelihood-ratio statistic of an edge that is not needed."""
+        if moments.sample is None or robust == "standard":
+            return 1.0
+        larger = fit if removed else fit_moments(bap.add(edge), moments, rule, n=n)
+        usual, valid = (replace(larger, se=se).edge(edge).se for se in ("standard", robust))
+        return float((valid / usual) ** 2)
 
     own = moments._own if isinstance(moments, JointMoments) else None
     conditions = targets_of(moments, moments.names)
@@ -244,7 +257,10 @@ def edge_changes(
         if same:
             loglik = 0.0  # up to rounding
         chi2 = -2 * loglik + 0.0 if finite else math.nan
-        nested = NONE in (state, now)
+        nested, p_value = NONE in (state, now), math.nan
+        if nested:
+            factor = variance_factor(before if state == NONE else after, state == NONE)
+            p_value = float(chdtrc(abs(more), abs(chi2) / factor))
         rows.append(
             Row(
                 change=f"add {after}"
@@ -259,7 +275,7 @@ def edge_changes(
                 loglik=loglik,
                 chi2=chi2,
                 df=-more,
-                p_value=float(chdtrc(abs(more), abs(chi2))) if nested else math.nan,
+                p_value=p_value,
                 score=loglik / n - price * more if finite else loglik,
                 aic=chi2 + 2 * more,
                 bic=chi2 + math.log(n) * more if finite else math.nan,
@@ -268,7 +284,7 @@ def edge_changes(
         )
     # Equally good changes stay in the order of their pairs, whatever the last bits of a score are.
     rows.sort(key=lambda row: math.inf if math.isnan(row.score) else -round(row.score, 10))
-    return EdgeChanges(bap, tuple(rows), fit.loglik, fit.chi2, fit.score, fit.bic, n, rule.weight)
+    return EdgeChanges(bap, tuple(rows), fit.loglik, fit.chi2, score, fit.bic, n, rule.weight)
 
 
 def _n_parameters(

@@ -70,7 +70,8 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         Monte Carlo standard errors of `lower` and `upper`, by the jackknife over half-chains; 0 if
         no graph was sampled.
     mean, mean_abs : ndarray of shape (d, d)
-        Mean of the effect, and of its absolute value.
+        Mean of the effect, and of its absolute value. The interval of an improbable effect may be
+        zero alone, which does not contain its mean.
     positive, negative : ndarray of shape (d, d)
         Probability of a positive and of a negative effect.
     directed : ndarray of shape (d, d)
@@ -164,7 +165,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     @property
     def probability(self) -> Floats:
         """Probability of an effect, shape (d, d)."""
-        total: Floats = self.positive + self.negative
+        total: Floats = np.minimum(self.positive + self.negative, 1.0)  # sums of weights round
         total.setflags(write=False)
         return total
 
@@ -189,7 +190,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     @property
     def adjacent(self) -> Floats:
         """Probability of an edge of any kind, shape (d, d), symmetric."""
-        total: Floats = self.directed + self.directed.T + self.bidirected
+        total: Floats = np.minimum(self.directed + self.directed.T + self.bidirected, 1.0)
         return total
 
     @property
