@@ -320,11 +320,7 @@ def bootstrap(
     budget, search = opt.read_budget(given), opt.read_search(given)
     source = read_source(given)
     rows = "bootstrap resamples rows; give a table of observations"
-    plain = "bootstrap is for complete, unweighted rows of numbers; omit --{}"
-    others: list[str] = [*{"correlation", "ordinal", "nominal", "weights"} & {*source.options}]
-    if source.missing not in (None, "listwise"):
-        others.append("missing")
-    opt.refuse({rows: source.cov is not None, **{plain.format(name): True for name in others}})
+    opt.refuse({rows: source.cov is not None})
     arguments = source.arguments()
     data = arguments.pop("data")
     opt.add_waves(search, data)

@@ -146,7 +146,10 @@ class Rows:
             if sample.weights is None:
                 data = sample.table(data.names, data.mean)
         if data is None or isinstance(data, Moments):
-            raise DataError("resampling requires observations in rows, not a covariance matrix")
+            raise DataError(
+                "resampling requires observations in rows, not a covariance matrix, and without "
+                "weights, ranks, ordered categories and missing values"
+            )
         options.read(data)
         names, X = read_observations(data, None, "data")
         return cls(names, X, (len(X),), options, None, tuple(members), effect, source)
