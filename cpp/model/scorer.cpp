@@ -1,11 +1,14 @@
 #include "model/scorer.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numbers>
 #include <utility>
 
 #include "graph/district.hpp"
 #include "model/peeling.hpp"
+#include "threads.hpp"
 
 namespace bowfree {
 
@@ -75,6 +78,15 @@ double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace
     }
     workspace.count(entry->work);
     return entry->objective;
+}
+
+void Scorer::compute_ahead(const std::vector<Wanted>& wanted, int n_threads, const Stop& stop) {
+    const int n = static_cast<int>(wanted.size());
+    std::atomic<int> next{0};
+    run_jobs(std::min(n, n_threads), n_threads, stop, [&](int, const Stop& stopped) {
+        Workspace workspace(*this, stopped);
+        for (int k = 0; (k = next++) < n;) compute(wanted[k].district, wanted[k].key, workspace);
+    });
 }
 
 ScoreCache::Entry Scorer::compute_blocks(const District& district, const Key& key,

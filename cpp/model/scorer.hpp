@@ -48,6 +48,7 @@ struct Workspace {
     std::optional<ErrorEvidence> errors;  ///< if they may be non-Gaussian
     Effort effort;
     double work_limit = std::numeric_limits<double>::infinity();
+    int n_threads = 1;  ///< that may compute scores ahead of the run, for the cache
 
     /// Counts the work of a score, the same whether it was computed or found in the cache, so that
     /// a run ends at the same point whatever other runs have done.
@@ -82,6 +83,15 @@ class Scorer {
     /// `Stopped` when its stop is raised or its work limit is reached. Interrupted fits are not
     /// cached.
     double objective(const Graph& graph, int node, const Key& key, Workspace& workspace);
+
+    /// Computes the scores of districts that are not in the cache, on several threads. Later calls
+    /// of `objective` find them there; nothing else changes. The data must be plain.
+    struct Wanted {
+        District district;
+        Key key;
+    };
+    void compute_ahead(const std::vector<Wanted>& wanted, int n_threads, const Stop& stop);
+    bool is_cached(const Key& key) { return cache_.find(key).has_value(); }
 
     /// The sum of F over all districts.
     double objective(const Graph& graph, Workspace& workspace);

@@ -21,6 +21,9 @@ constexpr double screen_factor = 2.0;
 // If more than one in `rebuild_share` pairs has changed, the whole tournament is computed again.
 constexpr int rebuild_share = 8;
 
+// Work of a batch of districts from which starting threads takes less time than it saves.
+constexpr double worth_threads = 1e6;
+
 constexpr int unassigned = -1;
 
 /// A change of one pair that is undone at the end of its scope, also after an exception.
@@ -118,19 +121,33 @@ double MoveTable::compute_gain(const Move& move) {
     const bool at_i = head_at_first(before) || head_at_first(after);
     const bool at_j = head_at_second(before) || head_at_second(after);
     const int a = district_[i], b = district_[j];
-    const Key change_i = toggled(before, after, j, i, false);
-    const Key change_j = toggled(before, after, i, j, true);
-
     double F_before = 0.0;
     if (at_i) F_before += objective_of(a);
     if (at_j && !(at_i && a == b)) F_before += objective_of(b);
 
-    const Trial trial(graph_, move, before);
     double F_after = 0.0;
+    visit_districts_after(move, [&](int node, const Key& key) {
+        F_after += scorer_.objective(graph_, node, key, workspace_);
+    });
+    return -0.5 * (F_after - F_before);
+}
+
+/// Calls `visit(node, key)` for the one or two districts at which the move adds or removes an
+/// arrowhead, with the move made: a node of the district, and its key.
+template <class Visit>
+void MoveTable::visit_districts_after(const Move& move, Visit&& visit) {
+    const auto [i, j, after] = move;
+    const Edge before = edge(i, j);
+    const bool at_i = head_at_first(before) || head_at_first(after);
+    const bool at_j = head_at_second(before) || head_at_second(after);
+    const int a = district_[i], b = district_[j];
+    const Key change_i = toggled(before, after, j, i, false);
+    const Key change_j = toggled(before, after, i, j, true);
+    const Trial trial(graph_, move, before);
     if (after == Edge::bidirected) {  // one district, perhaps of two
         Key key = district_key_[a] ^ change_i ^ change_j;
         if (a != b) key ^= district_key_[b];
-        F_after = scorer_.objective(graph_, i, key, workspace_);
+        visit(i, key);
     } else if (before == Edge::bidirected) {  // one district, perhaps split in two
         Key rest = district_key_[a] ^ change_i ^ change_j, key;
         bool together = false;
@@ -140,15 +157,35 @@ double MoveTable::compute_gain(const Move& move) {
         }
         key ^= change_i;
         if (together) key ^= change_j;
-        F_after = scorer_.objective(graph_, i, key, workspace_);
-        if (!together) F_after += scorer_.objective(graph_, j, rest ^ key, workspace_);
+        visit(i, key);
+        if (!together) visit(j, rest ^ key);
     } else if (at_i && at_j && a == b) {  // a reversal inside a district
-        F_after = scorer_.objective(graph_, i, district_key_[a] ^ change_i ^ change_j, workspace_);
+        visit(i, district_key_[a] ^ change_i ^ change_j);
     } else {
-        if (at_i) F_after += scorer_.objective(graph_, i, district_key_[a] ^ change_i, workspace_);
-        if (at_j) F_after += scorer_.objective(graph_, j, district_key_[b] ^ change_j, workspace_);
+        if (at_i) visit(i, district_key_[a] ^ change_i);
+        if (at_j) visit(j, district_key_[b] ^ change_j);
     }
-    return -0.5 * (F_after - F_before);
+}
+
+/// Notes the districts that an unknown gain needs, if it may be at least `least` and is not known.
+void MoveTable::compute_later(const Rules& rules, const Move& move, double least) {
+    if (!std::isnan(gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)])) return;
+    if (!(possible_gain(move) >= least) || !permits_but_class(rules, move)) return;
+    visit_districts_after(move, [&](int node, const Key& key) {
+        if (!scorer_.is_cached(key))
+            wanted_.push_back({make_district(graph_, district_of(graph_, node)), key});
+    });
+}
+
+void MoveTable::compute_ahead() {
+    double work = 0.0;  // approximately: Newton's method factors matrices of this size
+    for (const auto& [district, key] : wanted_) {
+        double n = district.k + static_cast<double>(district.spouse_pairs.size());
+        for (const auto& parents : district.parents) n += static_cast<double>(parents.size());
+        work += n * n * n;
+    }
+    if (work > worth_threads) scorer_.compute_ahead(wanted_, workspace_.n_threads, workspace_.stop);
+    wanted_.clear();
 }
 
 void MoveTable::apply(const Move& move) {

@@ -9,7 +9,9 @@
 // `screened_beyond`, a tournament tree ranks the pairs by the largest possible gain of their moves:
 // the gain if it is known, else, for additions, deletions and reversals, an estimate from the bounds
 // of the screen (screen.hpp). `visit_best` takes pairs from the top of the tournament and stops when the possible
-// gains of all others are too small.
+// gains of all others are too small. With several threads it takes a batch of pairs at a time: the
+// threads compute the scores of the districts that the batch needs, and then the run continues as if
+// they had been in the cache.
 #pragma once
 
 #include <cmath>
@@ -103,10 +105,31 @@ class MoveTable {
             return;
         }
         refresh(rules, edge_cost);
+        struct Ranked {
+            double possible;
+            int i, j;
+        };
+        std::vector<Ranked> batch;
         while (best_[1] >= floor && best_[1] > never) {
-            const auto [i, j] = first_in_tournament();
-            visit_pair(i, j);
-            remove_from_tournament(i, j);
+            // One pair, or with several threads the next pairs, whose scores are computed together.
+            batch.clear();
+            do {
+                const auto [i, j] = first_in_tournament();
+                batch.push_back({best_[1], i, j});
+                remove_from_tournament(i, j);
+            } while (static_cast<int>(batch.size()) < batch_size() && best_[1] >= floor &&
+                     best_[1] > never);
+            if (batch.size() > 1) {
+                for (const auto& [possible, i, j] : batch)
+                    for (const Edge e : all_edges) {
+                        const Move move{i, j, e};
+                        const double least = floor + edge_cost * more_edges(move);
+                        if (e != edge(i, j) && wanted(move)) compute_later(rules, move, least);
+                    }
+                compute_ahead();
+            }
+            for (const auto& [possible, i, j] : batch)
+                if (possible >= floor) visit_pair(i, j);
         }
     }
 
@@ -135,6 +158,11 @@ class MoveTable {
     void enter(int pair, double value);
     void mark_changed(int i, int j);
     double compute_gain(const Move& move);
+    template <class Visit>
+    void visit_districts_after(const Move& move, Visit&& visit);
+    int batch_size() const { return workspace_.n_threads > 1 ? 16 * workspace_.n_threads : 1; }
+    void compute_later(const Rules& rules, const Move& move, double least);
+    void compute_ahead();
     double objective_of(int representative);
     void update_district(int node);
     void mark_stale(int node);
@@ -155,10 +183,11 @@ class MoveTable {
     std::vector<double> objective_;  // by smallest node: F, NaN if unknown
     std::vector<double> gains_;      // by 4 * pair + edge: gain without penalty, NaN when stale
     std::optional<Screen> screen_;   // with many variables
-    std::vector<float> screened_;    // as `gains_`: possible gains by the screen
-    std::vector<double> best_;       // a heap-shaped tree; pair p is leaf `leaves_` + p
-    int leaves_ = 0;                 // 0: no tournament
-    std::vector<char> is_changed_;   // by pair
+    std::vector<Scorer::Wanted> wanted_;        // districts to compute ahead
+    std::vector<float> screened_;               // as `gains_`: possible gains by the screen
+    std::vector<double> best_;                  // a heap-shaped tree; pair p is leaf `leaves_` + p
+    int leaves_ = 0;                            // 0: no tournament
+    std::vector<char> is_changed_;              // by pair
     std::vector<std::pair<int, int>> changed_;  // pairs whose leaf is out of date
     bool refreshed_ = false;                    // false: all of them are
     double refreshed_cost_ = 0.0;

@@ -240,10 +240,13 @@ void do_kind(RunKind kind, Climber& climber, const Scorer& scorer, const Rules& 
 }  // namespace
 
 std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
-                            const Task& task, const Graph& required, const Stop& stop) {
+                            const Task& task, const Graph& required, const Stop& stop,
+                            int n_threads) {
     const auto begin = Clock::now();
     Run run(task.start ? *task.start : required, Pool(options.keep, options.window));
     Workspace workspace(scorer, stop);
+    // A score of one's own takes one thread at a time, and other data have few variables.
+    if (scorer.is_plain() && !scorer.data().rows) workspace.n_threads = n_threads;
     const auto end_at_best = [&] {
         const std::optional<Scored> best = run.trace.pool.best();
         if (!best) return false;

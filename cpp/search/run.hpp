@@ -61,8 +61,10 @@ struct Run {
 };
 
 /// Does a task. `required` is the graph of the required edges (empty without knowledge). Returns
-/// nothing when the stop is raised before the first graph has a score.
+/// nothing when the stop is raised before the first graph has a score. The number of threads changes
+/// the time only.
 std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
-                            const Task& task, const Graph& required, const Stop& stop);
+                            const Task& task, const Graph& required, const Stop& stop,
+                            int n_threads = 1);
 
 }  // namespace bowfree

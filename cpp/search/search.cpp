@@ -1,5 +1,7 @@
 #include "search/search.hpp"
 
+#include <algorithm>
+
 namespace bowfree {
 
 Search::Search(JointData data, double n, double penalty, std::size_t cache_bytes, Rules rules,
@@ -14,12 +16,13 @@ Search::Search(JointData data, double n, double penalty, std::size_t cache_bytes
 void Search::launch(std::vector<Task> tasks, int n_threads) {
     tasks_ = std::move(tasks);
     const int n_tasks = static_cast<int>(tasks_.size());
+    threads_per_run_ = std::max(1, n_threads / std::max(1, n_tasks));
     const auto job = [this](int t, const Stop& stop) { do_task(t, stop); };
     if (workers_.start(n_tasks, n_threads, job) == 0 && n_tasks > 0) throw NoThread();
 }
 
 void Search::do_task(int t, const Stop& stop) {
-    auto run = run_task(scorer_, rules_, options_, tasks_[t], required_, stop);
+    auto run = run_task(scorer_, rules_, options_, tasks_[t], required_, stop, threads_per_run_);
     if (!run && t == 0) {
         // Stopped before any graph had a score. A search always returns a graph, and that of the
         // required edges can be scored quickly.

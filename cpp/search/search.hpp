@@ -17,7 +17,7 @@ class Search {
            RunOptions options, Graph required, int sweeps = 0, std::vector<int> sizes = {});
 
     /// Starts up to `n_threads` threads, which take the tasks in order; throws `NoThread` when none
-    /// can be started. All runs of the previous batch must have been collected.
+    /// can be started. With fewer tasks than threads, every run has several. All runs of the previous batch must have been collected.
     void launch(std::vector<Task> tasks, int n_threads);
 
     /// Returns the runs finished since the last call as (index of the task, run), waiting up to
@@ -41,6 +41,7 @@ class Search {
 
   private:
     void do_task(int t, const Stop& stop);
+    int threads_per_run_ = 1;
 
     Scorer scorer_;
     Rules rules_;

@@ -219,6 +219,19 @@ def test_same_rng_same_result(strategy):
     assert essence(bf.greedy_search(**(options | {"rng": 6}))) != first
 
 
+def test_several_threads_in_one_run():
+    """Threads compute scores ahead; with a tiny cache this is in vain, but changes nothing."""
+    rng = np.random.default_rng(1)
+    X, hidden = rng.normal(size=(300, 20)), rng.normal(size=(300, 10))
+    X += hidden @ (rng.normal(size=(10, 20)) * (rng.random((10, 20)) < 0.3))
+    options = {"restarts": 1, "rounds": 1, "rng": 1}
+    one = bf.greedy_search(X, **options)
+    for more in ({"n_jobs": 8}, {"n_jobs": 16, "cache_mb": 0.01}):
+        assert essence(bf.greedy_search(X, **options, **more)) == essence(one)
+    ahead = bf.greedy_search(X, **options, n_jobs=8)
+    assert sum(run.fits for run in ahead.runs) < 0.9 * sum(run.fits for run in one.runs)
+
+
 def test_more_than_one_word():
     """70 variables, of which three have to do with each other."""
     S = np.eye(70)

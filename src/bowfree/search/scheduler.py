@@ -242,7 +242,7 @@ class Scheduler:
 
     def execute_on_threads(self) -> None:
         tasks = [task.core() for _, _, task in self.batch]
-        self.core.launch(tasks, min(self.budget.n_threads, len(tasks)))
+        self.core.launch(tasks, self.budget.n_threads)
         while self.core.busy():
             self.collect()
             if self.budget.expired:
