@@ -206,13 +206,16 @@ void MarginFitter::fit(const std::vector<double>& share, double n, Margin& margi
     const double normal = maximize(n, 0.0, theta);
     double best = std::log(probability_of_normal);
     std::vector<double> evidence{best}, best_theta = theta;
-    if (!margin.theta.empty()) theta = margin.theta;
     margin.normal = true;
     size_ = MarginFamily::n_features;
-    for (const double scale : scales) {
+    margin.starts.resize(std::size(scales));
+    for (std::size_t s = 0; s < std::size(scales); ++s) {
+        const double scale = scales[s];
+        if (!margin.starts[s].empty()) theta = margin.starts[s];
         const double here = maximize(n, 1.0 / (scale * scale), theta) - normal +
                             std::log((1.0 - probability_of_normal) / std::size(scales));
         evidence.push_back(here);
+        margin.starts[s] = theta;
         if (here > best) {
             best = here;
             best_theta = theta;

@@ -44,9 +44,10 @@ class MarginFamily {
 
 /// The density of one error, and of its normal score z = Phi^-1(F(x)), on the points of the grid.
 struct Margin {
-    double log_evidence = 0.0;    ///< relative to the normal density, averaged over scales
-    double p_normal = 1.0;        ///< posterior probability of the normal density
-    std::vector<double> theta;    ///< of the most probable scale; all zero but two if normal
+    double log_evidence = 0.0;  ///< relative to the normal density, averaged over scales
+    double p_normal = 1.0;      ///< posterior probability of the normal density
+    std::vector<double> theta;  ///< of the most probable scale; all zero but two if normal
+    std::vector<std::vector<double>> starts;  ///< theta by scale
     bool normal = true;           ///< whether the most probable density is the normal one
     std::vector<double> d_log_f;  ///< derivative of log f by x
     std::vector<double> z, d_z;   ///< normal score, and its derivative by x
@@ -57,7 +58,7 @@ class MarginFitter {
   public:
     explicit MarginFitter(const MarginFamily& family);
 
-    /// `share` is the share of the n observations at each point. A margin given with a `theta` is a
+    /// `share` is the share of the n observations at each point. A margin with `starts` is a
     /// warm start.
     void fit(const std::vector<double>& share, double n, Margin& margin);
 
