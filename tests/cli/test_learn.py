@@ -270,5 +270,18 @@ def test_learn_excludes_graphs_by_higher_moments(tmp_path):
     assert edges == [("x", "o->", "y"), ("y", "->", "z")]
 
 
+def test_learn_says_which_evidence_decided_each_mark(tmp_path):
+    x, u = np.random.default_rng(1).exponential(size=(2, 300))
+    table = Table(("x", "y"), np.column_stack([x, x + u]))
+    (tmp_path / "two.csv").write_text(write_table(table))
+    options = ("--errors", "nongaussian", "--report", tmp_path / "two.html")
+    out = run("learn", tmp_path / "two.csv", *options).stdout
+    assert re.search(r"x -> y .* non-Gaussianity \(\d", out)
+    assert "3 equivalent graphs, which have the same covariances" in " ".join(out.split())
+    page = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert "Decided by" in page
+    assert "have the same covariances, including this one" in page
+
+
 def test_learn_on_normal_data_does_not_mention_higher_moments(plants):
     assert "higher moments" not in run("learn", plants).stdout

@@ -148,6 +148,11 @@ def structure_mcmc(
     cache_mb : float
         Memory for scores of districts, in megabytes.
 
+    Notes
+    -----
+    With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.25, because
+    probabilities would otherwise be too extreme (:mod:`bowfree.uncertainty.posterior`).
+
     Raises
     ------
     TimeIsUp
