@@ -83,6 +83,9 @@ def test_learn_writes_a_folder_that_the_other_commands_read(plants, tmp_path):
     assert sample.splitlines()[0] == ",".join(graph.nodes)
     fitted = run("fit", plants, "--graph-file", out / "graph.txt").stdout
     assert fitted.split() == (out / "summary.txt").read_text().split()
+    assert run("fit", plants, "--graph", out / "graph.txt").stdout == fitted  # a file as well
+    pair = run("compare", plants, "--graph", out / "graph.txt", "--graph", f"other={graph}").stdout
+    assert "graph" in pair
     run("learn", plants, "--out", out, code=2)
 
 

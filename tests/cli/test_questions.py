@@ -49,6 +49,8 @@ def test_paths(table):
     assert content["sensitivity"]["adjust_for"] == ["w"]
     hidden = ("paths", table, "--graph", "x -> m -> y <-> x, w", "--of", "x", "--on", "y")
     assert "no robustness value: no adjustment set" in run(*hidden).stdout
+    alone = ("paths", table, "--graph", "x -> m -> y, w", "--of", "x", "--on", "y")
+    assert "no robustness value" not in run(*alone).stdout  # there is nothing to adjust for
 
 
 def test_paths_averaged_over_graphs(table):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 from typing import Any
 
 import click
@@ -25,8 +24,8 @@ from bowfree.cli.work import Work
 def app(penalty: float, port: int | None, no_browser: bool, **given: Any) -> None:
     """Draw, fit, search and compare graphs for DATA in your browser.
 
-    DATA is as for `bowfree fit`. --graph may also be the name of a file. Needs starlette and
-    uvicorn: pip install "bowfree[app]". Press Ctrl-C to quit.
+    DATA is as for `bowfree fit`. Needs starlette and uvicorn: pip install "bowfree[app]". Press
+    Ctrl-C to quit.
     """
     from threadpoolctl import threadpool_limits
 
@@ -34,9 +33,6 @@ def app(penalty: float, port: int | None, no_browser: bool, **given: Any) -> Non
     from bowfree.app.session import Session
     from bowfree.data.options import DataOptions
 
-    text = given["graph"]
-    if text is not None and given["graph_file"] is None and Path(text).is_file():
-        given |= {"graph": None, "graph_file": Path(text)}
     graph = None
     if given["graph"] is not None or given["graph_file"] is not None:
         graph = opt.read_graph(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from pathlib import Path
@@ -140,6 +141,8 @@ def compare(
     """
     import bowfree as bf
 
+    graph_files += tuple(Path(text) for text in graphs if os.path.isfile(text))
+    graphs = tuple(text for text in graphs if not os.path.isfile(text))
     unused = graph_format is not None and not graph_files
     opt.refuse({"--format belongs to --graph-file": unused})
     named: dict[str, MixedGraph] = {}

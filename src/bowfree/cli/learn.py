@@ -21,7 +21,7 @@ from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import DataWarning
 from bowfree.formats.text_formats import write
 from bowfree.graph.text import describe
-from bowfree.results.display import Table, percent, shorten_list, significant
+from bowfree.results.display import Table, count, percent, significant
 from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bowfree.model.fit_result import Fit
     from bowfree.search.result import SearchResult
     from bowfree.uncertainty.average_result import AveragedEffects
+
+_FEW_EDGES = 10  # that are written in a line above their table
 
 
 MAX_EDGES = 40  # rows of the table of edges
@@ -179,7 +181,11 @@ class _Findings:
         """Yield the text that the command prints."""
         result, fit, members, average = self.result, self.fit, self.members, self.average
         yield _observations(result)
-        yield f"best graph: {shorten_list(describe(result.graph), 'all edges are listed below')}"
+        edges = describe(result.graph)
+        if fit is not None and result.graph.n_edges > _FEW_EDGES:  # the table has all
+            hidden = count(result.graph.n_bidirected, "hidden common cause")
+            edges = f"{count(result.graph.n_directed, 'effect')} (->), {hidden} (<->)"
+        yield f"best graph: {edges}"
         yield ""
         if result.graph.n_edges and fit is not None:
             summary = None if members is None else members.summary()

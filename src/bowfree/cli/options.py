@@ -188,7 +188,7 @@ lavaan_auto_option = options("""
 """)
 graph_options = group(
     options("""
---graph TEXT | The graph, as in "x -> y, y <-> z".
+--graph TEXT | The graph, as in "x -> y, y <-> z", or a file that contains it.
 --graph-file FILE | A file that contains the graph.
 --format/graph_format FORMAT | Format of the file. [default: text]
 """),
@@ -278,6 +278,9 @@ def read_model(given: dict[str, Any]) -> MixedGraph | LavaanModel:
     graph, path, format, auto = (
         given.pop(name) for name in ("graph", "graph_file", "graph_format", "auto")
     )
+    if graph is not None and path is None and os.path.isfile(graph):
+        path = Path(graph)
+        graph = None
     refuse(
         {
             "give the graph by one of --graph or --graph-file": (graph is None) == (path is None),

@@ -130,5 +130,5 @@ def paths(
         work.output(print_json, content)
     else:
         work.output(show, [*effects._sections(), ""])
-        work.output(show, robust._sections() if robust else [f"no robustness value: {reason}"])
+        work.output(show, robust._sections() if not reason else [f"no robustness value: {reason}"])
     work.end()

@@ -121,7 +121,9 @@ class SearchConfidence(TextDisplay, ToDict):
             yield self.proof
         if not (self.proved or math.isnan(self.missed)):
             yield f"in simulations, {percent(self.missed)} of such searches missed a better graph"
-        if not self.reliable:
+        if self.runs_agree and math.isnan(self.missed):
+            yield "how often such a search misses a better graph is unknown: try another seed as well"
+        elif not self.reliable:
             yield "a better graph may exist: search with more restarts or with another seed"
 
 
