@@ -13,6 +13,7 @@ import bowfree as bf
 from bowfree import formats
 from bowfree.cli import main
 from bowfree.datasets.tables import write_table
+from command_line import run
 
 GRAPH = ("--graph", "sun -> leaves")
 MANY = ", ".join(f"x{k}" for k in range(99))
@@ -208,3 +209,17 @@ def test_a_signal_ends_the_search_with_the_best_so_far(number, folder, tmp_path)
     assert "Traceback" not in stderr
     assert bf.parse((out / "graph.txt").read_text()).nodes == bf.datasets.load_demo().names
     assert "best graph: " in stdout
+
+
+def test_many_problems_end_with_a_line_to_copy(tmp_path):
+    """The option that drops what cannot be used is not cut off, however many problems there are."""
+    columns = {f"text_{k}": [f"a long entry {k} {row}" for row in range(3)] for k in range(12)}
+    path = tmp_path / "messy.csv"
+    rows = zip(*columns.values(), [1.0, 2.0, 4.0], [3.0, 1.0, 2.0], strict=True)
+    head = ",".join([*columns, "x", "y"])
+    path.write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]))
+    last = run("learn", path, code=1).stderr.splitlines()[-1]
+    assert last.strip().startswith("to drop all columns that cannot be used: --drop text_0,")
+    assert last.endswith("text_11")
+    option = last.split("--drop ")[1]
+    assert "x" in run("learn", path, "--drop", option, "--restarts", 1).output

@@ -181,8 +181,10 @@ def describe_error(error: Exception) -> str:
         )
     if isinstance(error, OSError) and error.filename is not None:
         return f"{str(error.filename)[:100]}: {error.strerror}"
-    text = str(error)
-    return text if len(text) <= _LONGEST_ERROR else f"{text[:_LONGEST_ERROR]}..."
+    lines = str(error).split("\n")  # the last one often is an option that can be copied
+    return "\n".join(
+        line if len(line) <= _LONGEST_ERROR else f"{line[:_LONGEST_ERROR]}..." for line in lines
+    )
 
 
 @contextmanager
