@@ -17,7 +17,8 @@ class Search {
            RunOptions options, Graph required, int sweeps = 0, std::vector<int> sizes = {});
 
     /// Starts up to `n_threads` threads, which take the tasks in order; throws `NoThread` when none
-    /// can be started. With fewer tasks than threads, every run has several. All runs of the previous batch must have been collected.
+    /// can be started. With fewer tasks than threads, every run has several. All runs of the previous
+    /// batch must have been collected.
     void launch(std::vector<Task> tasks, int n_threads);
 
     /// Returns the runs finished since the last call as (index of the task, run), waiting up to

@@ -75,7 +75,7 @@ def test_bad_questions():
     some = bf.averaged_effects([bf.parse("x -> m -> y, z")], DATA)
     with pytest.raises(bf.errors.BowfreeError, match="graphs of a search or of chains"):
         some.path_effects(of="x", on="y")
-    two = [bf.Condition(DATA[:70]), bf.Condition(DATA[70:])]
+    two = [bf.Condition(DATA[:70]), bf.Condition(DATA[70:], targets=["m"])]
     joint = bf.averaged_effects(bf.greedy_search(two, restarts=1, rng=1), steps=1000, rng=1)
     with pytest.raises(bf.errors.BowfreeError, match="one condition"):
         joint.path_effects(of="x", on="y")

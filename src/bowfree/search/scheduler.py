@@ -327,12 +327,11 @@ class Scheduler:
 
     def best_ends(self) -> list[ScoredGraph]:
         """Return the ends of runs, best first, one for each score."""
-        ends: list[ScoredGraph] = []
-        left = sorted(self.runs.items())
-        while left:
+        ends: dict[float, tuple[tuple[int, int], SearchRun]] = {}
+        best = math.inf
+        for number, run in sorted(self.runs.items(), key=lambda item: -item[1].score):
+            if run.score < best - TOLERANCE:
+                best = run.score
             # Among equal scores the first run counts, whatever their rounding errors.
-            least = max(run.score for _, run in left) - TOLERANCE
-            end = next(run for _, run in left if run.score >= least)
-            ends.append(ScoredGraph(end.end, end.score))
-            left = [(key, run) for key, run in left if run.score < least]
-        return ends
+            ends[best] = min(ends.get(best, (number, run)), (number, run), key=lambda end: end[0])
+        return [ScoredGraph(run.end, run.score) for _, run in ends.values()]
