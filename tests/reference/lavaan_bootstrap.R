@@ -1,6 +1,6 @@
 # Makes lavaan_bootstrap.json: bootstrap intervals of the models of real.json on their tables.
 #
-#   Rscript lavaan_bootstrap.R TABLES [CASE...]    (in this folder; R packages lavaan, boot and jsonlite)
+#   Rscript lavaan_bootstrap.R TABLES [CASE...]    (in this folder; packages lavaan, boot, jsonlite)
 #
 # TABLES is a folder with hs.csv, pd.csv, bfi.csv and twolevel.csv. lavaan has percentile intervals
 # ("perc") and bias-corrected ones ("bca.simple"). Those of "bca" are computed here from lavaan's
