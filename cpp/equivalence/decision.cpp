@@ -7,9 +7,9 @@ namespace bowfree {
 
 using field::Element;
 
-Conditions one_or_more(const Conditions& conditions, int d) {
-    if (!conditions.empty()) return conditions;
-    return {{InterventionKind::perfect, std::vector<Word>(words_for(d))}};
+Conditions one_or_more(Conditions conditions, int d) {
+    if (conditions.empty()) conditions.resize(1, {.targets = std::vector<Word>(words_for(d))});
+    return conditions;
 }
 
 std::uint64_t count_parameters(const Graph& graph, const Conditions& conditions) {

@@ -39,6 +39,7 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "data/intervention_kinds.hpp"
@@ -72,7 +73,7 @@ struct Condition {
 using Conditions = std::vector<Condition>;
 
 /// The conditions; if there are none, one without targets.
-Conditions one_or_more(const Conditions& conditions, int d);
+Conditions one_or_more(Conditions conditions, int d);
 
 /// The dimension of the model: the number of parameters that occur, counting shared ones once.
 std::uint64_t count_parameters(const Graph& graph, const Conditions& conditions);
@@ -196,10 +197,10 @@ InclusionTest produces(const Graph& H, const std::vector<int>& order, ConditionR
 /// all H. The graph must outlive the object.
 class InclusionOracle {
   public:
-    InclusionOracle(const Graph& G, const Conditions& conditions, std::uint64_t seed)
+    InclusionOracle(const Graph& G, Conditions conditions, std::uint64_t seed)
         : G_(&G),
           order_(topological_order(G)),
-          conditions_(one_or_more(conditions, G.d())),
+          conditions_(one_or_more(std::move(conditions), G.d())),
           seed_(seed) {
         draws_.reserve(2);
     }
