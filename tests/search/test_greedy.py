@@ -3,6 +3,7 @@
 The smallest search has two variables: no edge, or one of three equivalent ones.
 """
 
+import importlib
 import math
 import time
 from pathlib import Path
@@ -415,3 +416,31 @@ GOOD = {"cov": S3, "n": 100}
 def test_bad_input(options, message):
     with pytest.raises(bf.BowfreeError, match=message):
         bf.greedy_search(**(GOOD | options))
+
+
+@pytest.mark.parametrize(
+    ("where", "fault"),
+    [("scheduler.to_run", MemoryError), ("greedy.SearchResult", KeyboardInterrupt)],
+)
+def test_finished_runs_are_kept(where, fault, monkeypatch):
+    """Memory may end in the middle, and Ctrl-C may arrive after the last run."""
+    module, name = where.split(".")
+    target = importlib.import_module(f"bowfree.search.{module}")
+    function, calls = getattr(target, name), []
+
+    def fail_once(*args, **kwargs):
+        calls.append(0)
+        if len(calls) == (5 if fault is MemoryError else 1):
+            raise fault
+        return function(*args, **kwargs)
+
+    data = bf.datasets.load_demo()
+    whole = bf.greedy_search(data, restarts=8, rounds=0, rng=1)
+    monkeypatch.setattr(target, name, fail_once)
+    with pytest.raises(fault) as stop:
+        bf.greedy_search(data, restarts=8, rounds=0, rng=1)
+    result = stop.value.result
+    assert isinstance(result, bf.SearchResult)
+    assert len(result.runs) >= 4
+    if fault is KeyboardInterrupt:
+        assert result.score == whole.score

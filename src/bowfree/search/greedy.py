@@ -147,8 +147,8 @@ def greedy_search(
     ------
     SearchInterrupted
         On Ctrl-C, a :class:`KeyboardInterrupt` with the best graph so far in its ``result``.
-    WorkersLost
-        If the executor has no worker left; its ``result`` has the best graph so far.
+    WorkersLost, MemoryError
+        If the executor has no worker left, or memory is full; ``result`` has the best graph so far.
 
     References
     ----------
@@ -254,7 +254,7 @@ def search_moments(
     if checkpoint is not None and os.path.exists(checkpoint):
         saved.load(names, any_seed=budget.rng is None)
     scheduler = Scheduler(setup, saved, budget)
-    error: KeyboardInterrupt | WorkersLost | None = None
+    error: KeyboardInterrupt | WorkersLost | MemoryError | None = None
     proved = Proved()
     try:
         with setup.errors_of(scheduler.core):
@@ -263,42 +263,50 @@ def search_moments(
             proved = prove(setup, scheduler.best_ends()[0].score, budget)
             if proved.better is not None:
                 scheduler.climb_from(proved.better)
-    except (KeyboardInterrupt, WorkersLost) as stop:
+    except (KeyboardInterrupt, WorkersLost, MemoryError) as stop:
         error = stop
         scheduler.interrupt()
         if not scheduler.runs:
             raise
-    at_limit = sum(run.hit_work_limit for run in scheduler.runs.values())
-    if at_limit:
-        notes.append(
-            f"{at_limit} of {len(scheduler.runs)} runs ended at their work limit; max_district "
-            "prevents large districts, which need the most work"
+
+    def gather() -> SearchResult:
+        said = list(notes)
+        at_limit = sum(run.hit_work_limit for run in scheduler.runs.values())
+        if at_limit:
+            said.append(
+                f"{at_limit} of {len(scheduler.runs)} runs ended at their work limit; max_district "
+                "prevents large districts, which need the most work"
+            )
+        if scheduler.hit_work_limit:
+            said.append("the search ended at its work limit")
+        pool = to_pool(names, scheduler.core.pool())
+        best = [graph for graph, score in pool if score >= pool[0].score - TOLERANCE]
+        # Independent of the last bit of a score: fewest bidirected edges, then by encoding.
+        best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
+        return SearchResult(
+            graph=best[0],
+            score=next(score for graph, score in pool if graph == best[0]),
+            runs=tuple(run for _, run in sorted(scheduler.runs.items())),
+            best_graphs=tuple(best),
+            pool=tuple(pool),
+            moments=moments,
+            space=space,
+            rule=rule,
+            complete=not scheduler.stopped,
+            seconds=budget.seconds,
+            settings=settings or {},
+            holdout=holdout,
+            notes=tuple(said),
+            proved=proved.whole,
+            proof=proved.statement,
         )
-    if scheduler.hit_work_limit:
-        notes.append("the search ended at its work limit")
-    pool = to_pool(names, scheduler.core.pool())
-    best = [graph for graph, score in pool if score >= pool[0].score - TOLERANCE]
-    # Independent of the last bit of a score: fewest bidirected edges, then by encoding.
-    best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
-    result = SearchResult(
-        graph=best[0],
-        score=next(score for graph, score in pool if graph == best[0]),
-        runs=tuple(run for _, run in sorted(scheduler.runs.items())),
-        best_graphs=tuple(best),
-        pool=tuple(pool),
-        moments=moments,
-        space=space,
-        rule=rule,
-        complete=not scheduler.stopped,
-        seconds=budget.seconds,
-        settings=settings or {},
-        holdout=holdout,
-        notes=tuple(notes),
-        proved=proved.whole,
-        proof=proved.statement,
-    )
-    if isinstance(error, WorkersLost):
-        error.result = result
+
+    try:
+        result = gather()
+    except KeyboardInterrupt as stop:  # nothing is lost in these last lines either
+        error, result = error or stop, gather()
+    if isinstance(error, WorkersLost | MemoryError):
+        error.result = result  # type: ignore[union-attr]
         raise error
     if error is not None:
         raise SearchInterrupted(result)
