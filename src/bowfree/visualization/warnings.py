@@ -113,7 +113,7 @@ def average_warnings(average: AveragedEffects) -> list[str]:
     if not average.mixed:
         found.append(
             "The Markov chains behind the averaged effects have not mixed: the probabilities and "
-            "intervals are rough. In Python, averaged_effects(result, steps=...) takes more steps."
+            "intervals are rough; raise `steps` of averaged_effects."
         )
     if not average.complete:
         found.append(
