@@ -21,7 +21,8 @@ data sets, with standard errors of F in parentheses.
 | bowfree, one run | the first run of the default search alone |
 | bowfree, one run, EBIC | the same with ``penalty="ebic"`` |
 | bowfree, one run and kicks | a run and one round of perturbations |
-| BOSS-FCI, GRaSP-FCI, FCIT, RFCI, FGES | Tetrad 7.6.8; SEM BIC, discount 2; Fisher's z, alpha .01 |
+| BOSS-FCI, GRaSP-FCI, FCIT, GFCI, RFCI, FGES | Tetrad 7.6.8; SEM BIC, discount 2; Fisher's z, alpha .01 |
+| LV-Dumb | the PAG of a DAG in the class that Tetrad's BOSS finds |
 | XGES | the package of that name, no hidden variables |
 | FCI | causal-learn, Fisher's z, alpha .01 |
 
@@ -36,6 +37,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -222,9 +224,14 @@ def open_tetrad() -> Callable[[str, np.ndarray], Any]:
             "GRaSP-FCI": lambda: search.GraspFci(test, score),
             "FCIT": lambda: search.Fcit(test, score),
             "RFCI": lambda: search.Rfci(test),
+            "GFCI": lambda: search.Gfci(test, score),
+            "LV-Dumb": lambda: search.PermutationSearch(search.Boss(score)),
             "FGES": lambda: search.Fges(score),
         }[name]()
-        return program.search()
+        if name != "LV-Dumb":
+            return program.search()
+        transforms = jpype.JClass("edu.cmu.tetrad.graph.GraphTransforms")
+        return transforms.dagToPag(transforms.dagFromCpdag(program.search()))
 
     return run
 
@@ -281,26 +288,27 @@ METHODS: dict[str, Callable[[], Run]] = {
     "bowfree, one run and kicks": partial(load_bowfree, restarts=1, rounds=1),
     **{
         name: partial(load_tetrad, name)
-        for name in ("RFCI", "BOSS-FCI", "FCIT", "GRaSP-FCI", "FGES")
+        for name in ("RFCI", "GFCI", "BOSS-FCI", "LV-Dumb", "FCIT", "GRaSP-FCI", "FGES")
     },
     "XGES": load_xges,
     "FCI": load_fci,
 }
 
 
-def timed_call(load: Callable[[], Callable[[Any], Any]], given: Any) -> tuple[float, Any]:
-    """Return (CPU seconds, result); called in a separate process."""
+def timed_call(load: Callable[[], Callable[[Any], Any]], given: Any) -> tuple[float, Any, float]:
+    """Return (CPU seconds, result, peak megabytes); called in a separate process."""
     for stream in (1, 2):  # Java writes past Python's own streams
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     run = load()
     began = time.process_time()
     found = run(given)
-    return time.process_time() - began, found
+    seconds = time.process_time() - began
+    return seconds, found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def call_apart(
     load: Callable[[], Callable[[Any], Any]], given: Any, limit: float
-) -> tuple[float, Any] | None:
+) -> tuple[float, Any, float] | None:
     """Load and call in a separate process; return None if the time is up."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         try:
@@ -309,7 +317,7 @@ def call_apart(
             return None
 
 
-def call(method: str, X: np.ndarray, limit: float) -> tuple[float, Marks] | None:
+def call(method: str, X: np.ndarray, limit: float) -> tuple[float, Marks, float] | None:
     """Call a method; return None if the time is up."""
     return call_apart(METHODS[method], X, limit)
 
@@ -430,8 +438,8 @@ def main() -> None:
     options = parser.parse_args()
     check_truth()
     methods = [m for m in METHODS if m not in options.without and check_collider(m)]
-    print("| data | method | sets | adjacency P / R / F | heads P / R / F | CPU s |")
-    print("|---|---|---|---|---|---|", flush=True)
+    print("| data | method | sets | adjacency P / R / F | heads P / R / F | CPU s | MB |")
+    print("|---|---|---|---|---|---|---|", flush=True)
     rows: list[dict[str, Any]] = []
     how_many = options.sets * len(options.sizes) if len(options.sets) == 1 else options.sets
     for d, n_sets in zip(options.sizes, how_many, strict=True):
@@ -445,9 +453,11 @@ def main() -> None:
             for truth in sets:
                 answer = call(method, truth.X, options.limit)
                 if answer is not None:
-                    results.append({"seconds": answer[0]} | compare(answer[1], truth))
+                    results.append(
+                        {"seconds": answer[0], "MB": answer[2]} | compare(answer[1], truth)
+                    )
             if not results:
-                print(f"| d = {d} | {method} | 0 of {len(sets)} | – | – | – |", flush=True)
+                print(f"| d = {d} | {method} | 0 of {len(sets)} | – | – | – | – |", flush=True)
                 continue
             means = {name: float(np.mean([r[name] for r in results])) for name in results[0]}
             rows.append({"family": f"d = {d}", "method": method, "sets": len(results)} | means)
@@ -461,7 +471,7 @@ def main() -> None:
             ended = f"{len(results)} of {len(sets)}"
             print(
                 f"| d = {d} | {method} | {ended} | {shown[0]} | {shown[1]} | "
-                f"{means['seconds']:.2f} |",
+                f"{means['seconds']:.2f} | {means['MB']:.0f} |",
                 flush=True,
             )
     save_json("latent", {"options": vars(options), "rows": rows})

@@ -225,11 +225,11 @@ def test_several_threads_in_one_run():
     rng = np.random.default_rng(1)
     X, hidden = rng.normal(size=(300, 20)), rng.normal(size=(300, 10))
     X += hidden @ (rng.normal(size=(10, 20)) * (rng.random((10, 20)) < 0.3))
-    options = {"restarts": 1, "rounds": 1, "rng": 1}
+    options = {"restarts": 1, "rounds": 0, "rng": 1}
     one = bf.greedy_search(X, **options)
-    for more in ({"n_jobs": 8}, {"n_jobs": 16, "cache_mb": 0.01}):
+    for more in ({"n_jobs": 2}, {"n_jobs": 4, "cache_mb": 0.01}):
         assert essence(bf.greedy_search(X, **options, **more)) == essence(one)
-    ahead = bf.greedy_search(X, **options, n_jobs=8)
+    ahead = bf.greedy_search(X, **options, n_jobs=4)
     assert sum(run.fits for run in ahead.runs) < 0.9 * sum(run.fits for run in one.runs)
 
 
