@@ -43,7 +43,7 @@ class MarkEvidence(RowTable, ToDict):
         "non-Gaussianity", or empty if equivalent graphs differ and nothing distinguishes them);
         ``difference``, the log evidence of the graph minus that of the best equivalent graph with
         another mark between a and b, which is ``alternative``. They are NaN and empty unless
-        non-Gaussianity decided.
+        non-Gaussianity decided and such a graph was compared.
     complete : bool
         False if a class was too large to compare all of its members.
     """
@@ -96,7 +96,8 @@ def mark_evidence(context: Context) -> MarkEvidence:
     permitted = whole if context.space is None else whole.permitted_by(context.space)
     complete = whole.complete
     compared: dict[tuple[int, int], tuple[float, int]] = {}
-    if isinstance(moments.sample, NonGaussianRows):
+    otherwise = NONGAUSSIAN if isinstance(moments.sample, NonGaussianRows) else ""
+    if otherwise:
         for part in class_components(permitted):
             differences, all_compared = _compare(part, moments)
             compared |= differences
@@ -104,10 +105,9 @@ def mark_evidence(context: Context) -> MarkEvidence:
     rows = []
     edges = zip(whole.summary().edges, permitted.summary().edges, permitted._edges, strict=True)
     for before, after, (i, j) in edges:
-        evidence = COVARIANCES if before.invariant else KNOWLEDGE if after.invariant else ""
+        evidence = KNOWLEDGE if after.invariant else otherwise
+        evidence = COVARIANCES if before.invariant else evidence
         difference, other = compared.get((i, j), (math.nan, 0))
-        if other:
-            evidence = NONGAUSSIAN
         backward = bool(graph._parents[i] >> j & 1)
         if backward:
             i, j, other = j, i, {FORWARD: BACKWARD, BACKWARD: FORWARD}.get(other, other)
@@ -134,7 +134,8 @@ def _compare(
     """
     marks = np.vstack([*part.batches(_MAX_MEMBERS)])
     distance = (marks != part.own).sum(axis=1)
-    marks = marks[np.argsort(distance, kind="stable")[:_MAX_SCORED]]
+    order = np.argsort(distance, kind="stable")
+    marks = np.vstack([part.own, marks[order[distance[order] > 0]]])[:_MAX_SCORED]
     if len(marks) < 2:
         return {}, True
     d = len(part.graph)
