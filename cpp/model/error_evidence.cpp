@@ -179,9 +179,10 @@ double ErrorEvidence::pairs(const District& district) {
         for (const double term : terms) sum += std::exp(term - best);
         total += best + std::log(sum);
     }
-    // The pairs of a tree are free; the dependence of others is partly implied by theirs.
+    // The dependence of pairs beyond a tree may be implied by that of others. This makes
+    // probabilities too extreme; searches find more of the hidden causes with the full evidence.
     const auto n_pairs = static_cast<double>(district.spouse_pairs.size());
-    return n_pairs < k ? total : total * (k - 1) / n_pairs;
+    return rows_.power() == 1.0 || n_pairs < k ? total : total * (k - 1) / n_pairs;
 }
 
 /// The log-likelihood ratio of a hidden common cause against the Gaussian copula.

@@ -27,7 +27,8 @@ namespace bowfree {
 /// Complete rows, in standard deviations. Immutable.
 class ErrorRows {
   public:
-    /// `rows` is n x d, row-major, with mean zero. Scores raise the evidence to the power `power`.
+    /// `rows` is n x d, row-major, with mean zero. Scores raise the evidence to the power
+    /// `power`; below 1, pairs beyond a tree of bidirected edges count in part.
     ErrorRows(const double* rows, std::size_t n, int d, double power = 1.0);
 
     int n() const { return n_; }
