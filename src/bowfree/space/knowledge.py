@@ -234,7 +234,12 @@ class Knowledge:
             state = 1 << _STATE[mark]
             if not masks[i, j] & state:
                 a, b = short_repr(edge[0]), short_repr(edge[2])
-                raise contradiction(edge, f"so is another edge between {a} and {b}")
+                reason = f"so is another edge between {a} and {b}"
+                if mark == "<->" or masks[i, j] == 1 << _STATE["<->"]:
+                    reason += (
+                        " (a search has no bows; fit the graph that it finds with the bow added)"
+                    )
+                raise contradiction(edge, reason)
             masks[i, j] = state
         self._check_acyclic(nodes)
         for edge in self.forbidden:
