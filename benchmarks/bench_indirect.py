@@ -30,7 +30,8 @@ def draw(
     return {"x": x, "m": m, "y": b * m + 0.2 * x + 0.3 * z + errors[:, 3], "z": z}
 
 
-def given_graph(n_sets: int, n_bootstrap: int) -> None:
+def given_graph(n_sets: int, n_resampled: int, n_bootstrap: int) -> None:
+    """Print the coverage for the true graph; the first sets are resampled as well."""
     kinds = {
         "delta method": {},
         "delta method, robust": {"se": "robust"},
@@ -45,16 +46,23 @@ def given_graph(n_sets: int, n_bootstrap: int) -> None:
                 for seed in range(n_sets):
                     data = draw(np.random.default_rng([seed, n, skewed]), n, a, b, skewed)
                     for kind, options in kinds.items():
+                        if "n_bootstrap" in options and seed >= n_resampled:
+                            continue
                         fit = bf.fit(GRAPH, data, rng=seed, **options)
                         paths = bf.effects.path_effects(fit, of="x", on="y", through="m")
                         row = paths.effect("through m")
                         covered[kind] += row.lower <= a * b <= row.upper
-                shares = " | ".join(f"{share / n_sets:.3f}" for share in covered.values())
+                sizes = [n_resampled if "n_bootstrap" in kinds[kind] else n_sets for kind in kinds]
+                shares = " | ".join(
+                    f"{share / size:.3f}"
+                    for share, size in zip(covered.values(), sizes, strict=True)
+                )
                 law = "exponential" if skewed else "normal"
                 print(f"| {law} | {n} | {a}, {b} | {shares} |", flush=True)
 
 
 def learned_graph(n_sets: int) -> None:
+    """Print the coverage of averages over graphs."""
     hits = {"all": [], "existing": [], "excluding zero": []}
     for seed in range(n_sets):
         rng = np.random.default_rng([seed, 77])
@@ -80,11 +88,14 @@ def learned_graph(n_sets: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=400)
+    parser.add_argument("--resampled", type=int, default=100, help="sets with bootstrap intervals")
     parser.add_argument("--bootstrap", type=int, default=400)
     parser.add_argument("--averaged", type=int, default=40)
     options = parser.parse_args()
-    given_graph(options.sets, options.bootstrap)
-    learned_graph(options.averaged)
+    if options.sets:
+        given_graph(options.sets, options.resampled, options.bootstrap)
+    if options.averaged:
+        learned_graph(options.averaged)
 
 
 if __name__ == "__main__":
