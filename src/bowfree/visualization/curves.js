@@ -13,8 +13,7 @@ const GAP = 2,
 /** @param {any[]} p @param {number} t @returns {any} */
 function at(p, t) {
   const chords = [];
-  for (let k = 2; k < p.length; k += 2)
-    chords.push(Math.hypot(p[k][0] - p[k - 2][0], p[k][1] - p[k - 2][1]));
+  for (let k = 2; k < p.length; k += 2) chords.push(Math.hypot(p[k][0] - p[k - 2][0], p[k][1] - p[k - 2][1]));
   let left = t * chords.reduce((sum, chord) => sum + chord, 0),
     k = 0;
   while (k < chords.length - 1 && left > chords[k]) left -= chords[k++];
@@ -27,10 +26,10 @@ const xy = (p) => `${p[0].toFixed(1)},${p[1].toFixed(1)}`;
 
 // --- pictures ---
 
-const STYLES = [
-  "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size",
-  "font-family", "font-weight", "text-anchor", "visibility", "display",
-];
+const STYLES =
+  "fill stroke stroke-width stroke-dasharray stroke-opacity opacity font-size font-family font-weight text-anchor visibility display".split(
+    " ",
+  );
 
 // A drawing on the page as the text of an SVG file, with its colors and a caption below.
 /** @param {any} svg @param {string[]} caption @param {string} background */
@@ -65,8 +64,18 @@ function pictureText(svg, caption, background) {
   copy.prepend(make("rect", { x: left, y, width: wide, height: tall, fill: background }));
   lines.forEach((line, k) =>
     copy.append(
-      make("text", { x: left + 14, y: y + height + 17 * (k + 1) - 4, fill: style.color,
-        "font-size": 12, "font-family": "Helvetica, Arial, sans-serif", "text-anchor": "start" }, line),
+      make(
+        "text",
+        {
+          x: left + 14,
+          y: y + height + 17 * (k + 1) - 4,
+          fill: style.color,
+          "font-size": 12,
+          "font-family": "Helvetica, Arial, sans-serif",
+          "text-anchor": "start",
+        },
+        line,
+      ),
     ),
   );
   return new XMLSerializer().serializeToString(copy);
@@ -131,8 +140,7 @@ const curvePath = (points) => {
 function clipped(curve, ends) {
   const steps = 120;
   /** @type {(t: number) => any} */
-  const free = (t) =>
-    ends.every(([center, size]) => boxDistance(at(curve, t), center, size) >= GAP);
+  const free = (t) => ends.every(([center, size]) => boxDistance(at(curve, t), center, size) >= GAP);
   let first = 0,
     last = steps;
   while (first <= steps && !free(first / steps)) first++;

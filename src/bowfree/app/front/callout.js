@@ -35,10 +35,7 @@ class Callout {
     }
     /** @type {(wanted: number, size: number) => any} */
     const inside = (wanted, size) => Math.max(6, Math.min(wanted, size - 6));
-    const left = inside(
-      point[0] - frame.left - element.offsetWidth / 2,
-      frame.width - element.offsetWidth,
-    );
+    const left = inside(point[0] - frame.left - element.offsetWidth / 2, frame.width - element.offsetWidth);
     element.style.left = `${left}px`;
     element.style.top = `${inside(point[1] - frame.top, frame.height - element.offsetHeight)}px`;
   }

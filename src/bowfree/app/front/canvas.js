@@ -23,9 +23,7 @@ class Canvas extends GraphView {
   /** @param {string} pair */
   makeEdge(pair) {
     const part = super.makeEdge(pair);
-    on(part, "click", (event) =>
-      this.actions.edgeMenu(part.index, [event.clientX, event.clientY]),
-    );
+    on(part, "click", (event) => this.actions.edgeMenu(part.index, [event.clientX, event.clientY]));
     on(part, "keydown", (event) => this.onEdgeKey(part.index, event));
     return part;
   }
@@ -62,8 +60,7 @@ class Canvas extends GraphView {
       start: [event.clientX, event.clientY],
       moved: false,
       moving: this.mode === "move" || event.altKey,
-      mark:
-        event.shiftKey && this.mode !== "ask" ? (this.mode === "->" ? "<->" : "->") : this.mode,
+      mark: event.shiftKey && this.mode !== "ask" ? (this.mode === "->" ? "<->" : "->") : this.mode,
       grip: [this.centers[v][0] - point[0], this.centers[v][1] - point[1]],
     };
     this.svg.setPointerCapture(event.pointerId);
@@ -182,8 +179,7 @@ class Canvas extends GraphView {
       least = Infinity;
     this.centers.forEach(([x, y], u) => {
       const along = (x - this.centers[v][0]) * dx + (y - this.centers[v][1]) * dy;
-      const aside =
-        Math.abs((x - this.centers[v][0]) * dy) + Math.abs((y - this.centers[v][1]) * dx);
+      const aside = Math.abs((x - this.centers[v][0]) * dy) + Math.abs((y - this.centers[v][1]) * dx);
       if (u !== v && along > 1 && along + 2 * aside < least) [best, least] = [u, along + 2 * aside];
     });
     return best;

@@ -16,12 +16,7 @@ class Comparison {
   reset() {
     this.bench.asked.compare = null;
     // `which` is "pinned" or the index of a candidate; null if no graph is shown.
-    Object.assign(this, {
-      which: null,
-      graph: null,
-      result: null,
-      view: null,
-    });
+    Object.assign(this, { which: null, graph: null, result: null, view: null });
   }
 
   /** @param {number | string} which */
@@ -34,12 +29,7 @@ class Comparison {
       this.close();
       return;
     }
-    Object.assign(this, {
-      which,
-      graph: answer.other,
-      curves: answer.curves,
-      result: answer.comparison,
-    });
+    Object.assign(this, { which, graph: answer.other, curves: answer.curves, result: answer.comparison });
     const name = which === "pinned" ? "The kept graph" : `Graph ${Number(which) + 1} of the search`;
     if (!this.view) {
       const host = make("figure", { class: "other" }, make("figcaption"));

@@ -33,10 +33,7 @@ function labelParts(view) {
     return [
       make(
         "svg:g",
-        {
-          class: `weight ${mark === "->" ? "directed" : "bidirected"}`,
-          transform: `translate(${xy(spot)})`,
-        },
+        { class: `weight ${mark === "->" ? "directed" : "bidirected"}`, transform: `translate(${xy(spot)})` },
         make("svg:rect", { ...half, width: size[0], height: size[1], rx: 3 }),
         make("svg:text", { dy: more ? "-0.1em" : "0.35em" }, text),
         more ? make("svg:text", { class: "interval", dy: "0.95em" }, more) : null,
@@ -88,29 +85,31 @@ function ruleParts(view) {
 function ghostParts(view) {
   const found = view.details.suggestions;
   if (!found || !view.display.suggestions) return [];
-  return found.map(({ a, after, b, score }) => {
-    /** @type {Edge} */
-    const edge = after === "<-" ? [b, "->", a] : [a, after, b];
-    const points = view.curveOfEdge(edge);
-    if (!points) return null;
-    const drawn = edgeShape(points, edge[1] === "<->" ? ["head", "head"] : ["tail", "head"]);
-    const text = `Suggestion: add ${view.names[edge[0]]} ${ARROWS[edge[1]]} ${view.names[edge[2]]}, score ${signed(score, 4)}`;
-    const ghost = make(
-      "svg:g",
-      {
-        class: `ghost ${edge[1] === "<->" ? "bidirected" : "directed"}`,
-        tabindex: 0,
-        role: "button",
-        "aria-label": text,
-      },
-      make("svg:path", { class: "touch", d: drawn.line }),
-      make("svg:path", { class: "line", d: drawn.line }),
-      drawn.heads.map((d) => make("svg:path", { class: "head", d })),
-      make("svg:title", {}, `${text}. Click to add it.`),
-    );
-    onActivate(ghost, () => view.onGhostClick(edge));
-    return ghost;
-  }).filter(Boolean);
+  return found
+    .map(({ a, after, b, score }) => {
+      /** @type {Edge} */
+      const edge = after === "<-" ? [b, "->", a] : [a, after, b];
+      const points = view.curveOfEdge(edge);
+      if (!points) return null;
+      const drawn = edgeShape(points, edge[1] === "<->" ? ["head", "head"] : ["tail", "head"]);
+      const text = `Suggestion: add ${view.names[edge[0]]} ${ARROWS[edge[1]]} ${view.names[edge[2]]}, score ${signed(score, 4)}`;
+      const ghost = make(
+        "svg:g",
+        {
+          class: `ghost ${edge[1] === "<->" ? "bidirected" : "directed"}`,
+          tabindex: 0,
+          role: "button",
+          "aria-label": text,
+        },
+        make("svg:path", { class: "touch", d: drawn.line }),
+        make("svg:path", { class: "line", d: drawn.line }),
+        drawn.heads.map((d) => make("svg:path", { class: "head", d })),
+        make("svg:title", {}, `${text}. Click to add it.`),
+      );
+      onActivate(ghost, () => view.onGhostClick(edge));
+      return ghost;
+    })
+    .filter(Boolean);
 }
 
 // Tiers, as bands.
@@ -118,13 +117,7 @@ function ghostParts(view) {
 function bandParts(view) {
   const [left, , width] = view.frame();
   return view.bands.flatMap(([top, bottom], k) => [
-    make("svg:rect", {
-      class: k % 2 ? "odd" : "even",
-      x: left,
-      y: top,
-      width,
-      height: bottom - top,
-    }),
+    make("svg:rect", { class: k % 2 ? "odd" : "even", x: left, y: top, width, height: bottom - top }),
     make("svg:text", { x: left + 8, y: top + 16 }, `tier ${k + 1}`),
   ]);
 }

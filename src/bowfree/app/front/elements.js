@@ -8,8 +8,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** @param {string} tag @param {Attributes} attributes @param {any[]} children @returns {any} */
 function make(tag, attributes = {}, ...children) {
   const names = tag.split(":");
-  const element =
-    names.length > 1 ? document.createElementNS(SVG, names[1]) : document.createElement(tag);
+  const element = names.length > 1 ? document.createElementNS(SVG, names[1]) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -26,8 +25,11 @@ function on(element, kind, act, options) {
 }
 
 /** @type {(text: string, onclick: () => any, more?: Attributes) => any} */
-const button = (text, onclick, more = {}) =>
-  make("button", { type: "button", onclick, ...more }, text);
+const button = (text, onclick, more = {}) => make("button", { type: "button", onclick, ...more }, text);
+
+// A paragraph: "hint", "problem", "verdict", "actions" or "key".
+/** @type {(kind: string, ...children: any[]) => any} */
+const note = (kind, ...children) => make("p", { class: kind }, ...children);
 
 const MINUS = "\u2212";
 /** @type {(x: any) => boolean} */
@@ -51,11 +53,7 @@ function significant(x, digits = 3) {
 const pText = (p) => (missing(p) ? "" : p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
 /** @type {(x: any) => string} */
 const percent = (x) =>
-  x > 0 && x < 0.005
-    ? "< 1 %"
-    : x < 1 && x >= 0.995
-      ? "> 99 %"
-      : `${Math.round(100 * x)} %`;
+  x > 0 && x < 0.005 ? "< 1 %" : x < 1 && x >= 0.995 ? "> 99 %" : `${Math.round(100 * x)} %`;
 /** @type {(n: number | string, word: string) => string} */
 const counted = (n, word) =>
   `${typeof n === "number" ? n.toLocaleString("en") : n} ${word}${n === 1 ? "" : "s"}`;
@@ -97,10 +95,7 @@ function table(headings, rows) {
 
 /** @param {string} text @param {string} name @param {string} type */
 function download(text, name, type) {
-  const link = make("a", {
-    href: URL.createObjectURL(new Blob([text], { type })),
-    download: name,
-  });
+  const link = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -136,18 +136,12 @@ function buildFrame(bench) {
   const tiers = make(
     "span",
     { class: "tiers" },
-    button(
-      "+ tier",
-      () => bench.ask({ do: "tiers", count: bench.state.knowledge.tiers.length + 1 }),
-      { title: "Add a tier" },
-    ),
+    button("+ tier", () => bench.ask({ do: "tiers", count: bench.state.knowledge.tiers.length + 1 }), {
+      title: "Add a tier",
+    }),
     button(
       "− tier",
-      () =>
-        bench.ask({
-          do: "tiers",
-          count: Math.max(0, bench.state.knowledge.tiers.length - 1),
-        }),
+      () => bench.ask({ do: "tiers", count: Math.max(0, bench.state.knowledge.tiers.length - 1) }),
       { title: "Remove the last tier" },
     ),
   );
@@ -181,25 +175,13 @@ function buildFrame(bench) {
       }),
     ),
   );
-  bench.page = make("div", {
-    class: "page",
-    role: "tabpanel",
-    id: `${bench.id}-panel`,
-    tabindex: 0,
-  });
+  bench.page = make("div", { class: "page", role: "tabpanel", id: `${bench.id}-panel`, tabindex: 0 });
   bench.element.replaceChildren(
     make(
       "header",
       {},
       make("div", {}, make("h1", {}, bench.data), make("p", {}, bench.aboutData)),
-      make(
-        "div",
-        { class: "actions" },
-        bench.undoButton,
-        bench.redoButton,
-        keys,
-        bench.theme.button,
-      ),
+      make("div", { class: "actions" }, bench.undoButton, bench.redoButton, keys, bench.theme.button),
     ),
     bench.lost,
     make(

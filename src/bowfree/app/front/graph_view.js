@@ -33,16 +33,14 @@ class GraphView {
         make("svg:g", { class: part }),
       ]),
     );
-    this.svg = make(
-      "svg:svg",
-      { role: "group", "aria-label": name },
-      ...Object.values(this.groups),
-    );
+    this.svg = make("svg:svg", { role: "group", "aria-label": name }, ...Object.values(this.groups));
     this.pan = make("div", { class: "pan" }, this.svg);
     host.append(this.pan);
     this.boxes = this.names.map((_, v) => this.makeBox(v));
     this.groups.boxes.append(...this.boxes);
-    on(this.pan, "wheel",
+    on(
+      this.pan,
+      "wheel",
       (event) => {
         if (!event.ctrlKey && !event.metaKey && this.pan.scrollHeight > this.pan.clientHeight + 4) return;
         event.preventDefault();
@@ -191,15 +189,12 @@ class GraphView {
       if (!part.isConnected) this.groups.lines.append(part);
       this.updateEdge(part, k);
     });
-    if (!this.parts.some((part) => part.getAttribute("tabindex") === "0"))
-      this.setTabStop(this.parts, 0);
+    if (!this.parts.some((part) => part.getAttribute("tabindex") === "0")) this.setTabStop(this.parts, 0);
   }
 
   /** @param {Edge} edge */
   isLocked([a, , b]) {
-    return this.knowledge.required.some(
-      (e) => (e[0] === a && e[2] === b) || (e[0] === b && e[2] === a),
-    );
+    return this.knowledge.required.some((e) => (e[0] === a && e[2] === b) || (e[0] === b && e[2] === a));
   }
 
   /** @param {string} pair */
@@ -213,10 +208,7 @@ class GraphView {
       make("svg:path", { class: "head" }),
       make("svg:circle", { class: "mark", r: RADIUS }),
       make("svg:circle", { class: "mark", r: RADIUS }),
-      make("svg:path", {
-        class: "lock",
-        d: "M-4,-1 h8 v6 h-8 Z M-2.5,-1 v-2 a2.5,2.5 0 0 1 5,0 v2",
-      }),
+      make("svg:path", { class: "lock", d: "M-4,-1 h8 v6 h-8 Z M-2.5,-1 v-2 a2.5,2.5 0 0 1 5,0 v2" }),
       make("svg:title"),
     );
     on(part, "focus", () => this.setTabStop(this.parts, part.index));
@@ -230,10 +222,7 @@ class GraphView {
     const kind = this.edges[k][1] === "->" ? "directed" : "bidirected",
       path = this.pathKind(k),
       text = this.describeEdge(k, locked, differs);
-    part.setAttribute(
-      "class",
-      `edge ${kind} ${differs || ""} ${path} ${locked ? "locked" : ""}`,
-    );
+    part.setAttribute("class", `edge ${kind} ${differs || ""} ${path} ${locked ? "locked" : ""}`);
     part.setAttribute("aria-label", text);
     part.querySelector("title").textContent = text;
   }
@@ -261,14 +250,14 @@ class GraphView {
     }
     notes.push(this.describeShare(k));
     if (this.details.ends)
-      notes.push(this.details.ends[k].includes("circle")
+      notes.push(
+        this.details.ends[k].includes("circle")
           ? "differs between equivalent graphs"
-          : "same in all equivalent graphs");
-    if (["causal", "biasing"].includes(this.pathKind(k)))
-      notes.push(`on a ${this.pathKind(k)} path`);
+          : "same in all equivalent graphs",
+      );
+    if (["causal", "biasing"].includes(this.pathKind(k))) notes.push(`on a ${this.pathKind(k)} path`);
     if (locked) notes.push("locked");
-    if (differs)
-      notes.push(differs === "only" ? "only in this graph" : "different in the other graph");
+    if (differs) notes.push(differs === "only" ? "only in this graph" : "different in the other graph");
     return notes.filter(Boolean).join(", ");
   }
 
@@ -287,9 +276,7 @@ class GraphView {
     if (!shares) return null;
     const [a, mark, b] = this.edges[k];
     const row = shares.rows.find(
-      (r) =>
-        r[1] === mark &&
-        ((r[0] === a && r[2] === b) || (mark === "<->" && r[0] === b && r[2] === a)),
+      (r) => r[1] === mark && ((r[0] === a && r[2] === b) || (mark === "<->" && r[0] === b && r[2] === a)),
     );
     return row ? row[3] : 0;
   }
@@ -331,10 +318,7 @@ class GraphView {
     touch.setAttribute("d", drawn.line);
     line.setAttribute("d", drawn.line);
     const e = this.details.estimates?.[k];
-    line.setAttribute(
-      "stroke-width",
-      (1.2 + 1.7 * Math.min(Math.abs((e?.standardized) || 0), 1)).toFixed(2),
-    );
+    line.setAttribute("stroke-width", (1.2 + 1.7 * Math.min(Math.abs(e?.standardized || 0), 1)).toFixed(2));
     [...part.querySelectorAll("circle")].forEach((circle, side) => {
       const center = drawn.circles[side];
       circle.setAttribute("visibility", center ? "inherit" : "hidden");
@@ -393,9 +377,7 @@ class GraphView {
     // If not everything is visible, show the middle of the first rows.
     const [left, top] = this.frame(),
       high = Math.min(...this.centers.map((center) => center[1]));
-    const near = this.centers.filter(
-      (center) => center[1] < high + this.pan.clientHeight / this.scale,
-    );
+    const near = this.centers.filter((center) => center[1] < high + this.pan.clientHeight / this.scale);
     const middle = near.reduce((sum, center) => sum + center[0], 0) / near.length;
     this.pan.scrollLeft = this.scale * (middle - left) - this.pan.clientWidth / 2;
     this.pan.scrollTop = this.scale * (high - top) - 40;

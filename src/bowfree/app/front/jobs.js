@@ -48,9 +48,7 @@ class Jobs {
     if (!this.current) return null;
     const { kind, progress, stopping } = this.current;
     const best =
-      progress && !missing(progress.best_score)
-        ? `, best score ${fixed(progress.best_score, 4)}`
-        : "";
+      progress && !missing(progress.best_score) ? `, best score ${fixed(progress.best_score, 4)}` : "";
     const text = stopping
       ? "stopping …"
       : !progress
@@ -82,8 +80,7 @@ class Jobs {
           if (answer.file) download(answer.file, answer.name, "text/html");
         });
     }
-    if (message.job === "search" && this.usesBest && !message.failed)
-      this.bench.useBest();
+    if (message.job === "search" && this.usesBest && !message.failed) this.bench.useBest();
     if (message.job === "search") this.usesBest = false;
     this.bench.renderSummary();
     this.bench.renderPanel(["search", "files"]);

@@ -26,11 +26,7 @@ class Menus {
         : ["c", `Change to ${bench.names[a]} → ${bench.names[b]}`, change("->")],
       mark === "<->" ? ["t", `Change to ${bench.names[a]} ← ${bench.names[b]}`, change("<-")] : null,
       ["Delete", "Delete", change("")],
-      [
-        "l",
-        locked ? "Unlock" : "Lock: require it in searches",
-        () => bench.ask({ do: "lock", a, b }, pair),
-      ],
+      ["l", locked ? "Unlock" : "Lock: require it in searches", () => bench.ask({ do: "lock", a, b }, pair)],
       ["f", "Forbid: exclude it from searches", () => bench.ask({ do: "forbid", a, mark, b }, pair)],
       ["d", "Show the data behind it", () => this.showData(a, b)],
       mark === "->" ? ["e", "Show this effect", () => this.selectEffect(a, b)] : null,

@@ -18,7 +18,7 @@ function dataPanel(bench) {
     ),
   ];
   if (!found) return parts;
-  if (found.error) return [...parts, make("p", { class: "problem" }, found.error)];
+  if (found.error) return [...parts, note("problem", found.error)];
   if (found.counts) return [...parts, ...histogramParts(bench.names[a], found)];
   return [...parts, ...scatterParts(bench.names[a], bench.names[b ?? 0], found)];
 }
@@ -82,16 +82,26 @@ function scatterParts(nameA, nameB, { kind, slope, r, n, points }) {
       ? `${nameB} without the effects of its other causes, against ${nameA}; the line has the estimated effect, ${significant(slope)}.`
       : `Residuals of ${nameB} against residuals of ${nameA}: what their causes leave unexplained.`;
   return [
-    chart(text, xs, ys, [nameA, nameB], (x, y) => [
-      points.map(([u, v]) => make("svg:circle", { class: "point", cx: x(u).toFixed(1), cy: y(v).toFixed(1), r: 2 })),
-      kind === "partial"
-        ? make("svg:line", {
-            class: "slope",
-            x1: x(xs[0]), y1: y(slope * xs[0]), x2: x(xs[1]), y2: y(slope * xs[1]),
-          })
-        : null,
-    ].flat()),
+    chart(text, xs, ys, [nameA, nameB], (x, y) =>
+      [
+        points.map(([u, v]) =>
+          make("svg:circle", { class: "point", cx: x(u).toFixed(1), cy: y(v).toFixed(1), r: 2 }),
+        ),
+        kind === "partial"
+          ? make("svg:line", {
+              class: "slope",
+              x1: x(xs[0]),
+              y1: y(slope * xs[0]),
+              x2: x(xs[1]),
+              y2: y(slope * xs[1]),
+            })
+          : null,
+      ].flat(),
+    ),
     make("p", {}, text),
-    make("p", { class: "hint" }, `Correlation ${fixed(r, 3)} in ${counted(n, "row")}${points.length < n ? `; ${points.length} of them are drawn` : ""}.`),
+    note(
+      "hint",
+      `Correlation ${fixed(r, 3)} in ${counted(n, "row")}${points.length < n ? `; ${points.length} of them are drawn` : ""}.`,
+    ),
   ];
 }

@@ -26,13 +26,11 @@ function effectPanel(bench) {
   ];
   const effect = bench.analyses.effect;
   if (!bench.state.effect) return parts;
-  if (!effect) return [...parts, make("p", { class: "hint" }, "Computing …")];
-  if (effect.problem) return [...parts, make("p", { class: "problem" }, effect.problem)];
+  if (!effect) return [...parts, note("hint", "Computing …")];
+  if (effect.problem) return [...parts, note("problem", effect.problem)];
   /** @type {(name: string, ...value: any[]) => any} */
   const fact = (name, ...value) => make("div", {}, make("dt", {}, name), make("dd", {}, ...value));
-  const interval = missing(effect.low)
-    ? ""
-    : ` (${significant(effect.low)} to ${significant(effect.high)})`;
+  const interval = missing(effect.low) ? "" : ` (${significant(effect.low)} to ${significant(effect.high)})`;
   parts.push(
     make(
       "dl",
@@ -46,9 +44,7 @@ function effectPanel(bench) {
     ),
   );
   if (!effect.complete)
-    parts.push(
-      make("p", { class: "hint" }, "Not all equivalent graphs were used: the bounds may be wider."),
-    );
+    parts.push(note("hint", "Not all equivalent graphs were used: the bounds may be wider."));
   const found = bench.analyses.class;
   if (found && found.shown > 1 && effect.strip.length > 1)
     parts.push(effectStrip(bench, effect), ...memberParts(bench, found));
@@ -71,8 +67,7 @@ function effectStrip(bench, effect) {
   });
   const most = Math.max(...[...bins.values()].map((graphs) => graphs.length));
   /** @type {(x: any, at: number, anchor: string) => any} */
-  const text = (x, at, anchor) =>
-    make("svg:text", { x: at, y: 62, class: `tick ${anchor}` }, significant(x));
+  const text = (x, at, anchor) => make("svg:text", { x: at, y: 62, class: `tick ${anchor}` }, significant(x));
   const shown = bench.member ? bench.member.number : -1;
   return make(
     "svg:svg",
@@ -96,7 +91,11 @@ function effectStrip(bench, effect) {
           rx: 2,
           class: graphs.includes(shown) ? "bar shown" : "bar",
         },
-        make("svg:title", {}, `${significant(values[graphs[0]])} in ${counted(graphs.length, "graph")}: click to show one`),
+        make(
+          "svg:title",
+          {},
+          `${significant(values[graphs[0]])} in ${counted(graphs.length, "graph")}: click to show one`,
+        ),
       );
       on(line, "click", () => bench.showMember(graphs[0]));
       return line;
@@ -111,12 +110,12 @@ function effectStrip(bench, effect) {
 function pathParts({ causal, biasing, all_paths }) {
   /** @type {(kind: string, n: number, text: string, none: string) => any} */
   const key = (kind, n, text, none) =>
-    make("p", { class: "key" }, make("i", { class: kind }), n ? `${text}: ${counted(n, "edge")}` : none);
+    note("key", make("i", { class: kind }), n ? `${text}: ${counted(n, "edge")}` : none);
   return [
     make("h2", {}, "Paths"),
     key("causal", causal.length, "Causal paths", "No causal path: the effect is zero in this graph."),
     key("biasing", biasing.length, "Biasing paths", "No biasing path."),
-    all_paths ? null : make("p", { class: "hint" }, "There are many biasing paths; some may not be marked."),
+    all_paths ? null : note("hint", "There are many biasing paths; some may not be marked."),
   ].filter(Boolean);
 }
 

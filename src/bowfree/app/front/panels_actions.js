@@ -17,11 +17,7 @@ function searchPanel(bench) {
       "div",
       { class: "pairing" },
       number("seed", fields.seed, "Seed", { min: 0, step: 1 }),
-      number("restarts", fields.restarts, "Restarts", {
-        min: 1,
-        step: 1,
-        placeholder: "default",
-      }),
+      number("restarts", fields.restarts, "Restarts", { min: 1, step: 1, placeholder: "default" }),
       number("seconds", fields.seconds, "Time limit in seconds", {
         min: 1,
         step: 1,
@@ -31,16 +27,11 @@ function searchPanel(bench) {
     make(
       "label",
       { class: "check" },
-      make("input", {
-        type: "checkbox",
-        "data-field": "from-current",
-        checked: fields.fromCurrent,
-      }),
+      make("input", { type: "checkbox", "data-field": "from-current", checked: fields.fromCurrent }),
       " also start from the current graph",
     ),
-    make(
-      "p",
-      { class: "hint" },
+    note(
+      "hint",
       "Only graphs with all locked and no forbidden edges, in agreement with tiers and unconfounded variables.",
     ),
     make(
@@ -72,9 +63,7 @@ function searchPanel(bench) {
   ];
   if (busy) parts.push(jobs.progress());
   if (jobs.ended && (jobs.ended.job !== "search" || jobs.ended.failed || !candidates))
-    parts.push(
-      make("p", { class: jobs.ended.failed ? "problem" : "verdict" }, jobs.ended.text),
-    );
+    parts.push(make("p", { class: jobs.ended.failed ? "problem" : "verdict" }, jobs.ended.text));
   if (candidates) {
     parts.push(
       make("h2", {}, "Graphs found, best first"),
@@ -84,10 +73,7 @@ function searchPanel(bench) {
         { class: "actions" },
         button("‹ Previous", () => comparison.step(-1)),
         button("Next ›", () => comparison.step(1)),
-        button("Use it", () => comparison.use(), {
-          disabled: comparison.which === null,
-          class: "main",
-        }),
+        button("Use it", () => comparison.use(), { disabled: comparison.which === null, class: "main" }),
       ),
       make(
         "ol",
@@ -99,11 +85,7 @@ function searchPanel(bench) {
             button(`${fixed(found.score, 4)}`, () => comparison.show(k), {
               "aria-pressed": String(comparison.which === k),
             }),
-            make(
-              "span",
-              {},
-              k ? `${signed(found.score - candidates.graphs[0].score, 4)} ` : "best ",
-            ),
+            make("span", {}, k ? `${signed(found.score - candidates.graphs[0].score, 4)} ` : "best "),
             make(
               "small",
               {},
@@ -116,7 +98,11 @@ function searchPanel(bench) {
   }
   if (shares) {
     parts.push(
-      make("h2", {}, shares.of === "resamples" ? "Frequencies of edges in resamples" : "Probabilities of edges"),
+      make(
+        "h2",
+        {},
+        shares.of === "resamples" ? "Frequencies of edges in resamples" : "Probabilities of edges",
+      ),
       make(
         "div",
         { class: "scroll", tabindex: 0 },
@@ -127,8 +113,7 @@ function searchPanel(bench) {
             percent(share),
             bench.state.graph.some(
               (e) =>
-                e[1] === mark &&
-                ((e[0] === a && e[2] === b) || (mark === "<->" && e[0] === b && e[2] === a)),
+                e[1] === mark && ((e[0] === a && e[2] === b) || (mark === "<->" && e[0] === b && e[2] === a)),
             )
               ? make("span", {}, "yes")
               : make("span", {}, ""),
@@ -155,9 +140,8 @@ function comparePanel(bench) {
   if (comparison.which === null) {
     return [
       ...parts,
-      make(
-        "p",
-        { class: "hint" },
+      note(
+        "hint",
         "Keep the current graph, change it, and show the kept one beside it; or choose a graph that a search found.",
       ),
     ];
@@ -198,13 +182,12 @@ function comparePanel(bench) {
           make("dd", {}, `${fixed(c.chi2, 1)} on ${c.other_df} df, ${pText(c.other_p)}`),
         ),
       ),
-      make("p", { class: "verdict" }, verdict(result)),
+      note("verdict", verdict(result)),
     );
   }
   parts.push(
-    make(
-      "p",
-      { class: "actions" },
+    note(
+      "actions",
       button("Use the other graph", () => comparison.use()),
     ),
   );
@@ -332,12 +315,8 @@ function filesPanel(bench) {
     make(
       "p",
       { class: "actions" },
-      button("Python code", async () => show(await bench.ask({ do: "code" })), {
-        class: "main",
-      }),
-      button("Report", () => bench.jobs.report(), {
-        disabled: Boolean(bench.jobs.current),
-      }),
+      button("Python code", async () => show(await bench.ask({ do: "code" })), { class: "main" }),
+      button("Report", () => bench.jobs.report(), { disabled: Boolean(bench.jobs.current) }),
     ),
     make(
       "label",
@@ -348,10 +327,7 @@ function filesPanel(bench) {
         rows: 14,
         spellcheck: "false",
         oninput: (event) => {
-          bench.text = {
-            name: bench.text ? bench.text.name : "graph.txt",
-            file: event.target.value,
-          };
+          bench.text = { name: bench.text ? bench.text.name : "graph.txt", file: event.target.value };
         },
       }),
     ),

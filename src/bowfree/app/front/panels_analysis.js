@@ -8,26 +8,22 @@ const select = (names, chosen, onchange, more = {}) =>
   make(
     "select",
     { onchange, ...more },
-    names.map(([value, text]) =>
-      make("option", { value, selected: String(value) === String(chosen) }, text),
-    ),
+    names.map(([value, text]) => make("option", { value, selected: String(value) === String(chosen) }, text)),
   );
 
 /** @type {(label: string, ...fields: any[]) => any} */
-const row = (label, ...fields) =>
-  make("label", { class: "row" }, make("span", {}, label), ...fields);
+const row = (label, ...fields) => make("label", { class: "row" }, make("span", {}, label), ...fields);
 
 /** @param {Workbench} bench */
 function fitPanel(bench) {
   const { fit, problem, graph, edges } = bench.state;
-  if (!fit || !edges) return [make("p", { class: "problem" }, problem)];
-  const parts = warningsOf(bench).map((text) => make("p", { class: "problem" }, text));
+  if (!fit || !edges) return [note("problem", problem)];
+  const parts = warningsOf(bench).map((text) => note("problem", text));
   parts.push(make("h2", {}, "Estimates"));
   if (!graph.length) {
     parts.push(
-      make(
-        "p",
-        { class: "hint" },
+      note(
+        "hint",
         "There are no edges: drag from one variable to another, or choose one of the next changes.",
       ),
     );
@@ -44,20 +40,16 @@ function fitPanel(bench) {
               make(
                 "div",
                 {},
-                button(
-                  `${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`,
-                  () => bench.showEdge(k),
-                  { class: "link" },
-                ),
+                button(`${bench.names[a]} ${ARROWS[mark]} ${bench.names[b]}`, () => bench.showEdge(k), {
+                  class: "link",
+                }),
                 bench.shares ? make("small", {}, bench.canvas.describeShare(k)) : null,
               ),
               make(
                 "div",
                 { class: "number" },
                 significant(e.estimate),
-                missing(e.low)
-                  ? null
-                  : make("small", {}, ` ${significant(e.low)} to ${significant(e.high)}`),
+                missing(e.low) ? null : make("small", {}, ` ${significant(e.low)} to ${significant(e.high)}`),
               ),
               fixed(e.standardized, 2),
               missing(e.p_value) ? "–" : e.p_value < 0.001 ? "< 0.001" : e.p_value.toFixed(3),
@@ -77,7 +69,7 @@ function fitPanel(bench) {
   pairs.sort((x, y) => Math.abs(y[2]) - Math.abs(x[2]));
   parts.push(
     make("h2", {}, "Residual correlations"),
-    make("p", { class: "hint" }, "Correlation in the data minus correlation in the fit; the largest ones."),
+    note("hint", "Correlation in the data minus correlation in the fit; the largest ones."),
     make(
       "div",
       { class: "bars" },
@@ -93,16 +85,9 @@ function fitPanel(bench) {
     ),
   );
   parts.push(
-    make(
-      "details",
-      {},
-      make("summary", {}, "All residual correlations"),
-      residualMap(bench, fit.residuals),
-    ),
+    make("details", {}, make("summary", {}, "All residual correlations"), residualMap(bench, fit.residuals)),
   );
-  parts.push(
-    row("Penalty", penaltyField(bench), make("small", {}, "1 is the paper's, 0.5 the usual BIC")),
-  );
+  parts.push(row("Penalty", penaltyField(bench), make("small", {}, "1 is the paper's, 0.5 the usual BIC")));
   return parts;
 }
 
@@ -154,10 +139,7 @@ function residualMap(bench, residuals) {
                 },
                 i === j ? "" : fixed(r, 2),
               );
-              cell.style.setProperty(
-                "--strength",
-                `${i === j ? 0 : Math.min(100, 1000 * Math.abs(r))}%`,
-              );
+              cell.style.setProperty("--strength", `${i === j ? 0 : Math.min(100, 1000 * Math.abs(r))}%`);
               return cell;
             }),
           ),
@@ -170,9 +152,9 @@ function residualMap(bench, residuals) {
 /** @param {Workbench} bench */
 function nextPanel(bench) {
   const found = bench.analyses.changes;
-  if (!bench.state.fit) return [make("p", { class: "problem" }, bench.state.problem)];
-  if (!found) return [make("p", { class: "hint" }, "Computing …")];
-  if (found.problem) return [make("p", { class: "problem" }, found.problem)];
+  if (!bench.state.fit) return [note("problem", bench.state.problem)];
+  if (!found) return [note("hint", "Computing …")];
+  if (found.problem) return [note("problem", found.problem)];
   // Changes of one pair with the same score are equivalent: they share a line.
   /** @type {Map<string, any[]>} */
   const lines = new Map();
@@ -211,10 +193,7 @@ function nextPanel(bench) {
               button(
                 text(change, k),
                 () => bench.ask({ do: "change", a, mark: change.after, b, suggested: true }),
-                {
-                  class: score > 1e-9 ? "better" : null,
-                  title: k ? text(change, 0) : null,
-                },
+                { class: score > 1e-9 ? "better" : null, title: k ? text(change, 0) : null },
               ),
             ),
           ),
@@ -236,9 +215,9 @@ function nextPanel(bench) {
 function classPanel(bench) {
   const found = bench.analyses.class,
     parts = [];
-  if (!bench.state.fit) return [make("p", { class: "problem" }, bench.state.problem)];
-  if (!found) parts.push(make("p", { class: "hint" }, "Computing …"));
-  else if (found.problem) parts.push(make("p", { class: "problem" }, found.problem));
+  if (!bench.state.fit) return [note("problem", bench.state.problem)];
+  if (!found) parts.push(note("hint", "Computing …"));
+  else if (found.problem) parts.push(note("problem", found.problem));
   else {
     parts.push(make("p", {}, classText(found)));
     if (found.shown > 1) parts.push(...memberParts(bench, found));
@@ -251,17 +230,11 @@ function classPanel(bench) {
       /** @type {(ends: string[]) => any} */
       const mark = (ends) => (left[ends[0]] + right[ends[1]]).replace("oo", "o–o");
       parts.push(
-        make("p", { class: "hint" }, "Edges that differ, with o at ends that differ:"),
+        note("hint", "Edges that differ, with o at ends that differ:"),
         make(
           "ul",
           { class: "open" },
-          open.map(([[a, , b], ends]) =>
-            make(
-              "li",
-              {},
-              `${bench.names[a]} ${mark(ends)} ${bench.names[b]}`,
-            ),
-          ),
+          open.map(([[a, , b], ends]) => make("li", {}, `${bench.names[a]} ${mark(ends)} ${bench.names[b]}`)),
         ),
       );
     }
@@ -273,9 +246,7 @@ function classPanel(bench) {
 /** @param {Workbench} bench @param {any} found */
 function memberParts(bench, found) {
   const { member } = bench,
-    differ = member
-      ? differences(member.graph, bench.state.graph).length
-      : 0;
+    differ = member ? differences(member.graph, bench.state.graph).length : 0;
   const of = found.shown === found.permitted ? found.shown : `the first ${found.shown}`;
   const parts = [
     row(
@@ -373,11 +344,7 @@ function testPanel(bench) {
     bench.askSeparation();
   };
   const parts = [
-    make(
-      "p",
-      { class: "hint" },
-      "Are two variables independent given others, according to the graph and to the data?",
-    ),
+    note("hint", "Are two variables independent given others, according to the graph and to the data?"),
     make(
       "div",
       { class: "pairing" },
@@ -409,7 +376,7 @@ function testPanel(bench) {
     ),
   ];
   const found = query.found;
-  if (found?.error) parts.push(make("p", { class: "problem" }, found.error));
+  if (found?.error) parts.push(note("problem", found.error));
   else if (found) {
     const holds = !missing(found.p_value) && found.p_value >= 0.05;
     parts.push(

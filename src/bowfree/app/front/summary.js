@@ -21,9 +21,7 @@ function summaryParts(bench) {
     return [fact("No fit", problem)];
   }
   if (!bench.state.graph.length)
-    return [
-      make("div", {}, make("dt", {}, "Score without edges"), make("dd", {}, fixed(fit.score, 4))),
-    ];
+    return [make("div", {}, make("dt", {}, "Score without edges"), make("dd", {}, fixed(fit.score, 4)))];
   const gain = !bench.hasGain(change)
     ? null
     : make(
@@ -41,9 +39,7 @@ function summaryParts(bench) {
     fact(
       fit.test === "chi-square" ? "Chi-square" : "Scaled chi-square",
       fixed(fit.chi2, 1),
-      fit.df
-        ? [together(`on ${fit.df} df,`), " ", together(pText(fit.p_value))]
-        : `on ${fit.df} df`,
+      fit.df ? [together(`on ${fit.df} df,`), " ", together(pText(fit.p_value))] : `on ${fit.df} df`,
     ),
     fact("RMSEA", fixed(fit.rmsea, 3)),
     fact("CFI", fixed(fit.cfi, 3)),

@@ -34,8 +34,7 @@ class ServerTransport {
     events.onerror = () => {
       connected(false);
       // The browser reconnects by itself, unless the server refused the request.
-      if (events.readyState === EventSource.CLOSED)
-        setTimeout(() => this.listen(receive, connected), 2000);
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => this.listen(receive, connected), 2000);
     };
     events.onmessage = (event) => receive(JSON.parse(event.data));
   }

@@ -60,7 +60,7 @@ class Workbench {
     this.callout = new Callout(this);
     this.comparison = new Comparison(this);
     this.jobs = new Jobs(this);
-    this.element.append(make("p", { class: "hint" }, "Waiting for the data …"));
+    this.element.append(note("hint", "Waiting for the data …"));
     on(this.element, "keydown", (event) => this.onKey(event));
     /** @param {any} event */
     this.onPointer = (event) => this.closePopups(event);
@@ -207,12 +207,7 @@ class Workbench {
       this.drawGraph();
       this.renderSummary();
       /** @type {Record<string, string[]>} */
-      const panels = {
-        changes: ["next"],
-        class: ["class", "effect"],
-        effect: ["effect"],
-        warnings: ["fit"],
-      };
+      const panels = { changes: ["next"], class: ["class", "effect"], effect: ["effect"], warnings: ["fit"] };
       this.renderPanel(panels[kind]);
     }
   }
@@ -379,7 +374,7 @@ class Workbench {
       shares: this.shares,
       ends: found && !found.problem ? found.ends : null,
       differs: this.comparison.markDifferences(graph, this.comparison.graph),
-      curves: { ...(changes?.curves), ...curves },
+      curves: { ...changes?.curves, ...curves },
       suggestions: this.suggestions(),
       question: this.panel === "effect" ? this.state.effect : null,
       paths: this.panel === "effect" ? this.analyses.effect : null,
@@ -487,12 +482,7 @@ class Workbench {
   async findGraph() {
     this.setPanel("search");
     const { seed } = this.searchFields;
-    const answer = await this.ask({
-      do: "search",
-      seed: Number(seed),
-      from_current: false,
-      average: true,
-    });
+    const answer = await this.ask({ do: "search", seed: Number(seed), from_current: false, average: true });
     this.jobs.usesBest = !answer.error;
   }
 
@@ -504,7 +494,8 @@ class Workbench {
   /** @param {string} name */
   findVariable(name) {
     const v = this.names.findIndex((own) => own.toLowerCase() === name.trim().toLowerCase());
-    const part = v >= 0 ? v : this.names.findIndex((own) => own.toLowerCase().includes(name.trim().toLowerCase()));
+    const part =
+      v >= 0 ? v : this.names.findIndex((own) => own.toLowerCase().includes(name.trim().toLowerCase()));
     if (part < 0 || !name.trim()) {
       this.say(`No variable contains "${name}".`);
       return;
