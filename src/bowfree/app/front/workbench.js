@@ -481,9 +481,10 @@ class Workbench {
   // Search with the defaults and show the best graph.
   async findGraph() {
     this.setPanel("search");
-    const { seed } = this.searchFields;
-    const answer = await this.ask({ do: "search", seed: Number(seed), from_current: false, average: true });
-    this.jobs.usesBest = !answer.error;
+    this.jobs.usesBest = true; // the search may end before the answer arrives
+    const seed = Number(this.searchFields.seed);
+    const answer = await this.ask({ do: "search", seed, from_current: false, average: true });
+    if (answer.error) this.jobs.usesBest = false;
   }
 
   async useBest() {
