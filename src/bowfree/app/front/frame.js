@@ -221,5 +221,7 @@ function buildFrame(bench) {
     host.append(bench.canvas.overview.element);
   }
   bench.setPanel("fit");
-  bench.say("Drag from one variable to another to add an edge; click on an edge to change it.");
+  bench.say(
+    bench.transport.hint || "Drag from one variable to another to add an edge; click on an edge to change it.",
+  );
 }

@@ -84,6 +84,7 @@ class WidgetTransport {
 // A page without a session: answers that were recorded, by message, with the messages after them.
 class RecordedTransport {
   lost = "";
+  hint = "A recorded session: Next, Class, Effect, Test and Compare answer; edits need an installation.";
   /** @type {(message: any) => void} */ receive;
 
   /** @param {Record<string, any[]>} recording */

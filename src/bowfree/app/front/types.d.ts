@@ -48,6 +48,7 @@ type Actions = {
 };
 type Transport = {
   lost: string;
+  hint?: string; // shown first
   ask(message: object): Promise<any>;
   listen(receive: (message: any) => void, connected: (connected: boolean) => void): void;
   close(): void;
