@@ -222,6 +222,7 @@ function buildFrame(bench) {
   }
   bench.setPanel("fit");
   bench.say(
-    bench.transport.hint || "Drag from one variable to another to add an edge; click on an edge to change it.",
+    bench.transport.hint ||
+      "Drag from one variable to another to add an edge; click on an edge to change it.",
   );
 }
