@@ -315,6 +315,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
         }
     });
     std::vector<double> lower(d * d), upper(d * d), lower_error(d * d), upper_error(d * d);
+    std::vector<double> mean(d * d), mean_abs(d * d);
     interruptibly([&](const Stop& stop) {
         for (std::size_t at = 0; at < d * d; ++at) {
             stop.check();
@@ -322,6 +323,9 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
             const Interval found = sums.mixtures[at].interval(level, rest);
             lower[at] = found.lower;
             upper[at] = found.upper;
+            const auto [effect, absolute] = sums.mixtures[at].means(found, rest);
+            mean[at] = effect;
+            mean_abs[at] = absolute;
             if (batches.empty()) continue;
             Batches parts = totals;
             for (double& part : parts) part *= rest / total;
@@ -344,8 +348,8 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     found["probability_all_members"] = matrix(class_sums.all_members, of_classes, 1.0);
     found["min_abs"] = matrix(class_sums.min_abs, of_classes, 1.0);
     found["max_abs"] = matrix(class_sums.max_abs, of_classes, 1.0);
-    found["mean_abs"] = matrix(sums.mean_abs, total, 1.0);
-    found["mean"] = matrix(sums.mean, total, 1.0);
+    found["mean_abs"] = matrix(mean_abs, 1.0, 1.0);
+    found["mean"] = matrix(mean, 1.0, 1.0);
     found["positive"] = matrix(sums.positive, total, 1.0);
     found["negative"] = matrix(sums.negative, total, 0.0);
     found["without_se"] = matrix(sums.without_se, total, 0.0);
@@ -389,7 +393,7 @@ void bind_uncertainty(nb::module_& m) {
         .def("samples", &PythonChains::samples, "Samples of each chain.")
         .def("pool", &PythonChains::pool, "The best distinct graphs that any chain has found.");
     m.def(
-        "mixture_interval",
+        "summarize_mixture",
         [](const Array<double, 1>& weights, const Array<double, 1>& estimates,
            const Array<double, 1>& errors, double level, double total) {
             for (const auto* array : {&estimates, &errors})
@@ -398,10 +402,10 @@ void bind_uncertainty(nb::module_& m) {
             for (std::size_t k = 0; k < weights.shape(0); ++k)
                 mixture.add({weights.data()[k], estimates.data()[k], errors.data()[k]});
             const Interval found = mixture.interval(level, total);
-            return std::pair(found.lower, found.upper);
+            return std::tuple(mixture.means(found, total).effect, found.lower, found.upper);
         },
         "weights"_a, "estimates"_a, "errors"_a, "level"_a, "total"_a,
-        "Interval of a mixture of normals, with the rest of the total weight at zero.");
+        "Mean and interval of a mixture of normals, with the rest of the total weight at zero.");
     m.def("first_of_class", &first_of_class, "parents"_a, "spouses"_a, "seed"_a,
           "conditions"_a = GivenConditions{},
           "For each BAP the index of the first one that is equivalent to it, under conditions "

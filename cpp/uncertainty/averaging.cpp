@@ -56,8 +56,8 @@ std::vector<int> first_equivalents(const std::vector<Graph>& graphs, const Condi
 namespace {
 
 constexpr std::vector<double> GraphSums::* matrices[] = {
-    &GraphSums::mean,     &GraphSums::mean_abs,   &GraphSums::positive,  &GraphSums::negative,
-    &GraphSums::directed, &GraphSums::bidirected, &GraphSums::without_se};
+    &GraphSums::positive, &GraphSums::negative, &GraphSums::directed, &GraphSums::bidirected,
+    &GraphSums::without_se};
 
 /// One component of the skeleton: its edges, and the nodes at their ends.
 struct Component {
@@ -80,8 +80,6 @@ void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, do
             else
                 sums.without_se[at] += weight;
             (effect > 0.0 ? sums.positive : sums.negative)[at] += weight;
-            sums.mean[at] += weight * effect;
-            sums.mean_abs[at] += weight * std::abs(effect);
         }
 }
 

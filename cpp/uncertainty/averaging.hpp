@@ -26,7 +26,6 @@ struct GraphSums {
     explicit GraphSums(int d);
     void add(const GraphSums& other, double scale, const Batches& shares = {});
 
-    std::vector<double> mean, mean_abs;        ///< of the effect, and of its absolute value
     std::vector<double> positive, negative;    ///< of graphs with such an effect
     std::vector<double> directed, bidirected;  ///< of graphs with such an edge
     std::vector<double> without_se;            ///< of graphs whose effect has no standard error

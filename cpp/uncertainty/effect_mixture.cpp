@@ -22,6 +22,7 @@ void EffectMixture::add(const Component& component) {
 void EffectMixture::add(const EffectMixture& other, double scale, const Batches& shares) {
     for (const Component& c : other.components_) {
         Component scaled{scale * c.weight, c.estimate, c.error};
+        scaled.sum = scale * c.sum;
         for (int b = 0; b < n_batches; ++b) scaled.batches[b] = shares[b] * scaled.weight;
         add(scaled);
     }
@@ -48,6 +49,7 @@ void EffectMixture::join() {
             ++twin;
         if (twin != kept.rend() && near(*twin)) {
             twin->weight += next.weight;
+            twin->sum += next.sum;
             for (int b = 0; b < n_batches; ++b) twin->batches[b] += next.batches[b];
         } else {
             kept.push_back(next);
@@ -116,6 +118,18 @@ Interval EffectMixture::interval_without(int batch, double level, double total) 
 Interval EffectMixture::interval(double level, double total) {
     join();
     return interval_without(-1, level, total);
+}
+
+EffectMixture::Means EffectMixture::means(const Interval& interval, double total) const {
+    const double width = interval.upper - interval.lower;
+    Means found{0.0, 0.0};
+    for (const Component& c : components_) {
+        const double sum = std::clamp(c.sum, c.weight * (interval.lower - width),
+                                      c.weight * (interval.upper + width));
+        found.effect += sum / total;
+        found.absolute += std::abs(sum) / total;
+    }
+    return found;
 }
 
 Interval EffectMixture::errors(double level, double total, const Batches& totals) {

@@ -24,6 +24,10 @@ class EffectMixture {
     struct Component {
         double weight, estimate, error;  ///< `error`, the standard error, is positive
         Batches batches{};               ///< the parts of `weight`
+        double sum = weight * estimate;  ///< over the graphs that were merged into this component
+    };
+    struct Means {
+        double effect, absolute;
     };
 
     void add(const Component& component);
@@ -37,6 +41,10 @@ class EffectMixture {
     /// improbable, it also has probability `level`^2 given that there is an effect: the interval of
     /// an effect of small probability would otherwise be [0, 0], which covers no existing effect.
     Interval interval(double level, double total);
+
+    /// The mean of the effect and of its absolute value. Estimates farther from the interval than its
+    /// width count as that far: where a fit is nearly singular, effects have no bound.
+    Means means(const Interval& interval, double total) const;
 
     /// The Monte Carlo standard errors of both ends, by the jackknife over batches; `totals` are
     /// the parts of `total`.

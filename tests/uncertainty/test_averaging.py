@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 import bowfree as bf
+from bowfree import _core
 from bowfree.visualization.warnings import average_warnings
 from random_models import random_bap, random_covariance, random_parameters, sample_covariance
 from twins import graph_matrices, implied_covariance
@@ -115,6 +116,13 @@ def assert_equal(average, twin):
 
 def weights_of(average):
     return np.array([cls.weight for cls in average.classes])
+
+
+def test_one_nearly_singular_graph_does_not_decide_the_mean():
+    weights, estimates, errors = np.array([[0.6, 1e-3], [0.3, -1e3], [0.05, 500.0]])
+    mean, lower, upper = _core.summarize_mixture(weights, estimates, errors, 0.95, 1.0)
+    assert lower <= 0 < mean < upper
+    assert mean == pytest.approx(0.18, abs=1e-3)
 
 
 @pytest.mark.parametrize("count", ["graphs", "classes"])

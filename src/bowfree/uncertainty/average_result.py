@@ -70,8 +70,9 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         Monte Carlo standard errors of `lower` and `upper`, by the jackknife over half-chains; 0 if
         no graph was sampled.
     mean, mean_abs : ndarray of shape (d, d)
-        Mean of the effect, and of its absolute value. The interval of an improbable effect may be
-        zero alone, which does not contain its mean.
+        Mean of the effect, and of its absolute value. Where a fit is nearly singular, effects have no
+        bound, and one such graph would decide the mean: estimates that are farther from the interval
+        than its width count as that far. The mean is zero if the interval is.
     positive, negative : ndarray of shape (d, d)
         Probability of a positive and of a negative effect.
     directed : ndarray of shape (d, d)

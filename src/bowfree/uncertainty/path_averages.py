@@ -87,12 +87,11 @@ class _Mixture:
 
     def __init__(self) -> None:
         self.parts: list[tuple[float, float, float]] = []
-        self.without_se = self.probability = self.mean = 0.0
+        self.without_se = self.probability = 0.0
         self.batches = np.zeros(N_BATCHES)
 
     def add(self, weight: float, batches: Floats, estimate: float, error: float) -> None:
         self.probability += weight
-        self.mean += weight * estimate
         self.batches += batches
         if error > 0:
             self.parts.append((weight, estimate, error))
@@ -104,13 +103,13 @@ class _Mixture:
         parts = np.array(self.parts, dtype=np.float64).reshape(-1, 3).T
         weights, estimates, errors = np.ascontiguousarray(parts)
         rest = 1.0 - self.without_se
-        lower, upper = _core.mixture_interval(weights, estimates, errors, confidence, rest)
+        mean, lower, upper = _core.summarize_mixture(weights, estimates, errors, confidence, rest)
         share = self.batches / np.where(totals > 0, totals, 1.0)
         return Row(
             effect=name,
             probability=min(self.probability, 1.0),
             mcse=float(share.std(ddof=1)) / math.sqrt(N_BATCHES),
-            mean=self.mean,
+            mean=mean,
             lower=lower,
             upper=upper,
         )
