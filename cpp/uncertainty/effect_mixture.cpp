@@ -30,7 +30,7 @@ void EffectMixture::add(const EffectMixture& other, double scale, const Batches&
 
 void EffectMixture::join() {
     // From zero to both sides, so that a change of the sign of a variable changes signs only.
-    std::ranges::sort(components_, [](const Component& a, const Component& b) {
+    std::ranges::stable_sort(components_, [](const Component& a, const Component& b) {
         const bool below = std::signbit(a.estimate);
         if (below != std::signbit(b.estimate)) return below;
         return a.estimate != b.estimate ? (a.estimate < b.estimate) != below : a.error < b.error;
@@ -122,14 +122,13 @@ Interval EffectMixture::interval(double level, double total) {
 
 EffectMixture::Means EffectMixture::means(const Interval& interval, double total) const {
     const double width = interval.upper - interval.lower;
-    Means found{0.0, 0.0};
+    double positive = 0.0, negative = 0.0;  // apart, so that a change of sign changes no bit
     for (const Component& c : components_) {
         const double sum = std::clamp(c.sum, c.weight * (interval.lower - width),
                                       c.weight * (interval.upper + width));
-        found.effect += sum / total;
-        found.absolute += std::abs(sum) / total;
+        (sum > 0.0 ? positive : negative) += std::abs(sum);
     }
-    return found;
+    return {(positive - negative) / total, (positive + negative) / total};
 }
 
 Interval EffectMixture::errors(double level, double total, const Batches& totals) {
