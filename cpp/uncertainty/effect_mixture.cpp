@@ -13,6 +13,7 @@ constexpr std::size_t many = 256;    // components before they are merged
 constexpr double improbable = 0.01;  // smallest probability with an interval of its own
 constexpr double far = 8.5;          // standard errors beyond which a normal has no mass
 constexpr int max_halvings = 60;
+constexpr double largest_distance = 10.0;  // of an estimate from the interval, in its widths
 
 void EffectMixture::add(const Component& component) {
     components_.push_back(component);
@@ -121,11 +122,11 @@ Interval EffectMixture::interval(double level, double total) {
 }
 
 EffectMixture::Means EffectMixture::means(const Interval& interval, double total) const {
-    const double width = interval.upper - interval.lower;
+    const double margin = largest_distance * (interval.upper - interval.lower);
     double positive = 0.0, negative = 0.0;  // apart, so that a change of sign changes no bit
     for (const Component& c : components_) {
-        const double sum = std::clamp(c.sum, c.weight * (interval.lower - width),
-                                      c.weight * (interval.upper + width));
+        const double sum = std::clamp(c.sum, c.weight * (interval.lower - margin),
+                                      c.weight * (interval.upper + margin));
         (sum > 0.0 ? positive : negative) += std::abs(sum);
     }
     return {(positive - negative) / total, (positive + negative) / total};

@@ -42,8 +42,8 @@ class EffectMixture {
     /// an effect of small probability would otherwise be [0, 0], which covers no existing effect.
     Interval interval(double level, double total);
 
-    /// The mean of the effect and of its absolute value. Estimates farther from the interval than its
-    /// width count as that far: where a fit is nearly singular, effects have no bound.
+    /// The mean of the effect and of its absolute value. Estimates farther from the interval than ten
+    /// times its width count as that far: where a fit is nearly singular, effects have no bound.
     Means means(const Interval& interval, double total) const;
 
     /// The Monte Carlo standard errors of both ends, by the jackknife over batches; `totals` are

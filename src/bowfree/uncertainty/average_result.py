@@ -72,7 +72,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
     mean, mean_abs : ndarray of shape (d, d)
         Mean of the effect, and of its absolute value. Where a fit is nearly singular, effects have no
         bound, and one such graph would decide the mean: estimates that are farther from the interval
-        than its width count as that far. The mean is zero if the interval is.
+        than ten times its width count as that far. The mean is zero if the interval is.
     positive, negative : ndarray of shape (d, d)
         Probability of a positive and of a negative effect.
     directed : ndarray of shape (d, d)
