@@ -89,7 +89,6 @@ function warningParts(bench) {
 /** @param {Workbench} bench */
 function startParts(bench) {
   if (bench.state.graph.length || bench.jobs.current) return [];
-  const last = bench.lastSession();
   return [
     button("Find a graph", () => bench.findGraph(), { class: "main" }),
     make("span", {}, "from the data, or"),
@@ -104,6 +103,8 @@ function startParts(bench) {
           bench.setPanel("files");
           bench.field("table").click();
         }),
-    last ? button("Restore the last session", () => bench.restore(last)) : null,
+    bench.lastSession()
+      ? button("Restore the last session", () => bench.restore(bench.lastSession() ?? ""))
+      : null,
   ].filter(Boolean);
 }

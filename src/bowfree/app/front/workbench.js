@@ -472,9 +472,11 @@ class Workbench {
   renderSummary() {
     this.numbers.replaceChildren(...summaryParts(this));
     this.warningLine.replaceChildren(...warningParts(this));
-    this.startLine.replaceChildren(...startParts(this));
+    const start = startParts(this);
+    // Buttons that stay are not replaced, because a click has to end where it began.
+    if (start.length !== this.startLine.childNodes.length) this.startLine.replaceChildren(...start);
     this.captionLine.textContent = this.caption().join(" ");
-    this.startLine.hidden = !this.startLine.childNodes.length;
+    this.startLine.hidden = !start.length;
     this.filter.hidden = this.state.graph.length < 30;
   }
 
