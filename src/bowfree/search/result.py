@@ -124,7 +124,8 @@ class SearchConfidence(TextDisplay, ToDict):
         if self.runs_agree and math.isnan(self.missed):
             yield "how often such a search misses a better graph is unknown: try another seed as well"
         elif not self.reliable:
-            yield "a better graph may exist: search with more restarts or with another seed"
+            beyond = " outside of these" if self.proof else ""
+            yield f"a better graph may exist{beyond}: search with more restarts or with another seed"
 
 
 class ScoredGraph(NamedTuple):
