@@ -107,7 +107,7 @@ def test_without_gaps_both_ways_are_one():
     cells = _distances(IncompleteRows.of(X, "fiml"))
     assert_allclose(cells.squared * 79 / 80, whole.squared, rtol=1e-6)
     assert cells.mardia == pytest.approx(whole.mardia, rel=1e-5)
-    assert whole.mardia.normal_kurtosis == 24
+    assert whole.mardia.normal_kurtosis == pytest.approx(24 * 79 / 81)
 
 
 def test_rows_by_their_observed_cells():
@@ -123,7 +123,8 @@ def test_rows_by_their_observed_cells():
         cells.append(there.sum())
     k = np.array(cells)
     assert found.mardia.kurtosis == pytest.approx(np.mean(found.squared**2))
-    assert found.mardia.normal_kurtosis == pytest.approx(np.mean(k * (k + 2)))
+    n = len(X)
+    assert found.mardia.normal_kurtosis == pytest.approx(np.mean(k * (k + 2)) * (n - 1) / (n + 1))
 
 
 def skewness_by_loops(X, least):
@@ -160,7 +161,8 @@ def test_skewness_against_the_sum_over_rows():
     value, df = skewness_by_loops(X, least=20)
     assert df == 9
     assert found.skewness == pytest.approx(value)
-    assert found.p_skewness == pytest.approx(stats.chi2.sf(len(X) / 6 * value, df))
+    exact = 4 * 151 * 153 / (151 * 4 - 6)  # n and its correction for three variables
+    assert found.p_skewness == pytest.approx(stats.chi2.sf(exact / 6 * value, df))
 
 
 def test_variances_of_skewness_and_kurtosis():
@@ -173,6 +175,16 @@ def test_variances_of_skewness_and_kurtosis():
     for p in (np.array([m.p_kurtosis for m in found]), np.array([m.p_skewness for m in found])):
         assert np.mean(p < 0.05) == pytest.approx(0.05, abs=0.04)
         assert np.mean(p < 0.5) == pytest.approx(0.5, abs=0.1)
+
+
+def test_normal_data_of_many_variables_are_not_rejected():
+    # With the mean and variance for infinitely many rows every p-value of the kurtosis was 0.
+    found = [
+        _distances(X - X.mean(axis=0)).mardia
+        for X in np.random.default_rng(1).normal(size=(20, 300, 80))
+    ]
+    assert np.mean([m.p_kurtosis for m in found]) == pytest.approx(0.5, abs=0.25)
+    assert np.mean([m.p_skewness for m in found]) > 0.25
 
 
 def test_too_many_triples_are_not_tested(monkeypatch):

@@ -22,11 +22,14 @@ form. Each H has mean zero, is uncorrelated with the scores of mean and covarian
     cov(H_abc, H_def) = sum of W_ad W_be W_cf    over the permutations of d, e, f.
 
 For complete rows n / 6 times the sum of the squared third moments of whitened rows has a chi-square
-distribution with ``d (d + 1) (d + 2) / 6`` degrees of freedom.
+distribution with ``d (d + 1) (d + 2) / 6`` degrees of freedom. These are limits for many rows; the
+p-values use the exact means and variance of complete rows.
 
 References
 ----------
 K. Mardia, Measures of multivariate skewness and kurtosis with applications, Biometrika 1970;
+K. Mardia, Applications of some measures of multivariate skewness and kurtosis in testing normality
+and robustness studies, Sankhya B 1974;
 K.-H. Yuan, P. Lambert and R. Fouladi, Mardia's multivariate kurtosis with missing data,
 Multivariate Behavioral Research 2004.
 """
@@ -339,12 +342,17 @@ def _distances(rows: Floats | IncompleteRows) -> Distances:
         normal, variance = float(d * (d + 2)), 8.0 * d * (d + 2)
         skewness, df = _complete_skewness(whitened), d * (d + 1) * (d + 2) // 6
     kurtosis = float((squared**2).mean())
+    # Exact means and variance for complete normal rows (Mardia 1974), which limits are far from if
+    # there are many variables; for incomplete rows an approximation.
+    normal *= (n - 1) / (n + 1)
+    variance *= n * (n - 3) * (n - d - 1) * (n - d + 1) / ((n + 1) ** 2 * (n + 3) * (n + 5))
+    factor = (d + 1) * (n + 1) * (n + 3) / (n * ((n + 1) * (d + 1) - 6))
     z_score = (kurtosis - normal) / math.sqrt(variance / n) if variance > 0 else math.nan
     mardia = Mardia(
         skewness,
         kurtosis,
         normal,
-        float(stats.chi2.sf(n * skewness / 6, df)),
+        float(stats.chi2.sf(factor * n * skewness / 6, df)),
         float(2 * stats.norm.sf(abs(z_score))),
     )
     if not isinstance(rows, IncompleteRows):
