@@ -101,7 +101,8 @@ Covariances random_covariances(const Graph& graph, const std::vector<int>& order
     Covariances Sigma;
     Sigma.reserve(conditions.size());
     for (const Condition& condition : conditions) {
-        FieldModel here = &condition == &conditions.back() ? std::move(shared) : shared;
+        const bool last = &condition == &conditions.back();
+        FieldModel here = last ? std::exchange(shared, {}) : shared;
         const auto change = [&](Element& value, ParameterUse use) {
             if (use == ParameterUse::absent) value = 0;
             if (use == ParameterUse::specific) value = draw();
