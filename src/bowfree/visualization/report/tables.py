@@ -281,7 +281,7 @@ def _correlations(C: Floats) -> Floats:
 
 
 def residual_table(fit: Fit) -> Table:
-    """Return correlations in the data and in the fitted model."""
+    """Return correlations in the data and in the fitted model, the largest differences first."""
     residual, R, names = fit.residual_correlations(), _correlations(fit.S), fit.graph.nodes
     columns: list[Column] = [
         ("a", "", lambda pair: name_cell(names[pair[0]])),
@@ -291,7 +291,8 @@ def residual_table(fit: Fit) -> Table:
         ("Residual", "data minus fit", lambda pair: number(residual[pair], 4)),
     ]
     pairs = zip(*np.triu_indices(len(names), 1), strict=True)
-    return table("residuals", pairs, columns, by=4)
+    largest_first = sorted(pairs, key=lambda pair: -abs(residual[pair]))
+    return table("residuals", largest_first, columns)
 
 
 def condition_table(fit: JointFit) -> Table:
