@@ -3,8 +3,9 @@
 :class:`LearnedGraph` has the methods that :class:`SearchResult` shares with
 :class:`bowfree.search.ExhaustiveResult`.
 
-A greedy search by itself proves nothing (:mod:`bowfree.search.proof` may afterwards), but the runs of
-its first round are independent. If many of them end at the best score, a better graph is unlikely (:class:`SearchConfidence`). Its probability was
+A greedy search by itself proves nothing (:mod:`bowfree.search.proof` may do so afterwards), but the
+runs of its first round are independent. If many of them end at the best score, a better graph is
+unlikely (:class:`SearchConfidence`). The probability that one exists was
 estimated in simulations (``benchmarks/bench_confidence.py``): five searches with other seeds were
 run on the same data, and it was counted how often one of them found a better graph. Up to twelve
 variables this is rare. Beyond, it depends mostly on the density of the best graph, then on the
