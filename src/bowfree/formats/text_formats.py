@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from bowfree.errors import BowfreeError
 from bowfree.formats.dot import from_dagitty, from_dot, to_dagitty, to_dot
-from bowfree.formats.exports import to_graphml, to_mermaid
+from bowfree.formats.exports import from_caugi, to_caugi, to_graphml, to_mermaid
 from bowfree.formats.lavaan import from_lavaan, to_lavaan
 from bowfree.formats.matrices import (
     MATRIX_FORMATS,
@@ -40,6 +40,7 @@ _FORMATS = {
     "dagitty": _TextFormat(to_dagitty, from_dagitty),
     "lavaan": _TextFormat(to_lavaan, from_lavaan),
     "dot": _TextFormat(to_dot, from_dot),
+    "caugi": _TextFormat(to_caugi, from_caugi),
 }
 _FORMATS |= {
     name: _TextFormat(
