@@ -77,14 +77,23 @@ def test_effects_take_the_options_of_learn(table, tmp_path):
     assert "--of: unknown node 'z'" in run("effects", table, "--of", "z", code=1).stderr
 
 
-def test_lost_workers_of_the_chains_do_not_lose_the_search(table, monkeypatch):
+@pytest.fixture
+def wide_table(tmp_path):
+    """Five variables: beyond four, graphs are sampled by chains."""
+    path = tmp_path / "wide.csv"
+    data = SEM.sample(3000, rng=2, as_frame="pandas")
+    data.assign(e=np.random.default_rng(1).normal(size=3000)).to_csv(path, index=False)
+    return path
+
+
+def test_lost_workers_of_the_chains_do_not_lose_the_search(wide_table, monkeypatch):
     class Vanishing(Clumsy):
         def submit(self, task, /, version, work, piece):
             self.number = int(work is run_block)
             return super().submit(task, version, work, piece)
 
     monkeypatch.setattr("bowfree.cli.options._executor", lambda address: Vanishing(bool))
-    words = ("learn", table, "--restarts", 2, "--json")
+    words = ("learn", wide_table, "--restarts", 2, "--json")
     there = run(*words, "--scheduler", "tcp://nobody")
     assert there.stderr.startswith("Warning: effects are averaged in this process: the ex")
     averages = [json.loads(done.stdout)["averaged"] for done in (there, run(*words))]
@@ -109,9 +118,9 @@ def test_holdout(table):
     assert "--holdout" in refused.output
 
 
-def test_the_search_is_printed_without_averages(table, monkeypatch):
+def test_the_search_is_printed_without_averages(wide_table, monkeypatch):
     monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 1e-9)
-    done = run("learn", table, "--restarts", 2)
+    done = run("learn", wide_table, "--restarts", 2)
     warned = "Warning: effects are not averaged over graphs: they take longer than"
     assert " ".join(done.stderr.split()).startswith(warned)
     assert "best graph: " in done.stdout

@@ -85,7 +85,7 @@ def test_conditions_few_rows_and_searches_travel():
 
 
 def test_averages_are_the_same():
-    search = bf.greedy_search(cov=S[:3, :3], n=100, restarts=2, rounds=0, rng=0)
+    search = bf.greedy_search(cov=S, n=100, restarts=2, rounds=0, proof=False, rng=0)
     here = bf.averaged_effects(search, steps=2000, rng=1)
     there = bf.averaged_effects(search, steps=2000, rng=1, executor=Backwards())
     assert same_samples(here.samples, there.samples)
@@ -285,7 +285,7 @@ def test_lost_workers_leave_the_samples_so_far():
 
 
 def test_averages_of_the_samples_so_far():
-    search = bf.greedy_search(cov=S[:3, :3], n=100, restarts=2, rounds=0, rng=0)
+    search = bf.greedy_search(cov=S, n=100, restarts=2, rounds=0, proof=False, rng=0)
     with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.averaged_effects(
             search,

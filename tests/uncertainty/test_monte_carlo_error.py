@@ -28,7 +28,7 @@ def test_paths():
 
 
 def test_results_vary_between_seeds_as_much_as_their_errors():
-    graph = bf.parse("a -> b <-> c -> e, a -> e")
+    graph = bf.parse("a -> b <-> c -> e, a -> e, f")
     data = bf.random_sem(graph, rng=4).sample(300, rng=5, as_frame="pandas")
     result = bf.greedy_search(data, rng=1)
     averages = [bf.averaged_effects(result, rng=seed) for seed in range(8)]
@@ -45,6 +45,14 @@ def test_results_vary_between_seeds_as_much_as_their_errors():
         varies = spread > 1e-3
         assert varies.any()
         assert 0.4 < np.median(errors[varies] / spread[varies]) < 2.5
-    exact = bf.averaged_effects(bf.exhaustive_search(data))
-    assert not exact.lower_mcse.any()
-    assert not exact.upper_mcse.any()
+
+
+def test_with_four_variables_nothing_is_random():
+    data = bf.random_sem(bf.parse("a -> b <-> c -> e, a -> e"), rng=4).sample(300, rng=5)
+    for options in ({}, {"graph_class": "ancestral"}, {"max_in_degree": 1}):
+        exact = bf.averaged_effects(bf.exhaustive_search(data, **options))
+        found = bf.averaged_effects(bf.greedy_search(data, **options, rng=1), rng=2)
+        for name in ("probability", "mean", "lower", "upper", "directed"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(exact, name))
+        assert not exact.lower_mcse.any()
+        assert not exact.upper_mcse.any()

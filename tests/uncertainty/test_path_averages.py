@@ -45,9 +45,9 @@ def test_averages_over_all_graphs(se):
     assert {row.mcse for row in found.rows} == {0.0}
 
 
-def test_after_a_search():
-    result = bf.greedy_search(DATA, restarts=1, rng=1)
-    chains = bf.averaged_effects(result, steps=10_000, rng=1)
+def test_over_samples_of_chains():
+    samples = bf.structure_mcmc(DATA, steps=10_000, rng=1)
+    chains = bf.averaged_effects(samples)
     exact = bf.averaged_effects(ALL).path_effects(of="x", on="y", avoiding="m")
     found = chains.path_effects(of="x", on="y", avoiding="m")
     for name in ("total", "direct", "indirect", "avoiding m"):

@@ -256,7 +256,12 @@ def exhaustive_search(
             "variables, or use greedy_search"
         )
     check_finite_n(moments)
-    within, rule, notes = adapt_to_data(moments, within, rule)
-    codes, scores = Setup(moments, within, rule, Strategy()).core().score_all()
+    return score_all_graphs(moments, within, rule)
+
+
+def score_all_graphs(moments: Moments, space: SearchSpace, rule: ScoringRule) -> ExhaustiveResult:
+    """Score the graphs of a space on up to five variables, after the data have been read."""
+    space, rule, notes = adapt_to_data(moments, space, rule)
+    codes, scores = Setup(moments, space, rule, Strategy()).core().score_all()
     order = np.lexsort((codes, -scores))
-    return ExhaustiveResult(moments, within, rule, codes[order], scores[order], tuple(notes))
+    return ExhaustiveResult(moments, space, rule, codes[order], scores[order], tuple(notes))

@@ -5,7 +5,8 @@ that take the learned graph for the true one are too small. :func:`averaged_effe
 all graphs, each with its posterior probability (:mod:`bowfree.uncertainty.posterior`).
 
 After a search, graphs are sampled by Markov chains (:mod:`bowfree.uncertainty.mcmc`) that start
-from its pool; an exhaustive search has all graphs, so its weights are exact. By covariances, members
+from its pool; with up to four variables all graphs are scored instead, as by an exhaustive search,
+so the weights are exact. By covariances, members
 of a class are equally probable. The most probable classes are therefore enumerated, and the weight
 of a class is divided equally among its members, whichever of them were sampled. Scores with
 ``errors="nongaussian"`` differ within a class; then every graph counts for itself.
@@ -46,7 +47,7 @@ from bowfree.model.scoring import score_graphs
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Errors, GraphClass, Means, Missing, Rng, public
 from bowfree.results.rows import Row
-from bowfree.search.exhaustive import ExhaustiveResult
+from bowfree.search.exhaustive import ExhaustiveResult, score_all_graphs
 from bowfree.search.greedy import check_finite_n
 from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
@@ -73,6 +74,7 @@ MAX_ROBUST = 50  # variables; Gamma has (d (d + 1) / 2)^2 entries
 MAX_SAMPLES = 1000  # of each chain
 MIN_SAMPLES = 250  # fewer could not be as precise as mixed chains have to be
 MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
+MAX_ENUMERATED = 4  # variables; with 5, all 765,664 graphs take 6 times as long as chains
 LAST_SECONDS = 0.5  # to average over the samples after Ctrl-C
 FEW_VARIABLES = 12  # up to which steps are so fast that chains may be extended twice
 
@@ -149,9 +151,10 @@ def averaged_effects(
     Parameters
     ----------
     graphs : SearchResult, ExhaustiveResult, StructureSamples, or iterable of MixedGraph
-        Where the graphs come from. After a search, graphs are sampled by four Markov chains that
-        start from its pool, and are weighted by how often they were sampled; so are those of
-        `StructureSamples`. Graphs of an exhaustive search and of an iterable are weighted by their
+        Where the graphs come from. After a search of more than four variables, graphs are sampled
+        by four Markov chains that start from its pool, and are weighted by how often they were
+        sampled; so are those of `StructureSamples`. With fewer variables all graphs of the space are
+        used. They, graphs of an exhaustive search and of an iterable are weighted by their
         posterior probabilities. Results of a search or of chains have their own data and space.
     data : array_like of shape (n, d), data frame or Moments, optional
         Observations in rows; only with an iterable of graphs.
@@ -251,6 +254,9 @@ def averaged_effects(
             "count = 'classes' requires scores of covariances: errors='nongaussian' weighs each graph "
             "of a class by itself"
         )
+    few = len(moments.names) <= MAX_ENUMERATED and not average.nongaussian
+    if isinstance(graphs, SearchResult) and few:
+        graphs = score_all_graphs(graphs.moments, within, graphs.rule)
     if isinstance(graphs, SearchResult):
         return average.scaled(graphs.graph).of_search(graphs, steps, max_steps)
     if isinstance(graphs, StructureSamples):
