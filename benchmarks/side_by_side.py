@@ -16,7 +16,7 @@ import subprocess
 from typing import Any
 
 CASES = """
-import itertools, json, sys, time, warnings
+import inspect, itertools, json, sys, time, warnings
 import numpy as np
 import bowfree as bf
 
@@ -42,6 +42,10 @@ FOREIGN = [model(10, 0.4, seed) for seed in range(40)]
 PAIRS = [(model(15, 0.15, seed), model(15, 0.15, seed)) for seed in range(40)]
 COMPLETE = bf.MixedGraph(list("abcde"), list(itertools.combinations("abcde", 2)))
 
+# Options that only one of the versions has.
+PLAIN = {"proof": False} if "proof" in inspect.signature(bf.greedy_search).parameters else {}
+EMPTY = bf.MixedGraph([f"x{k}" for k in range(1, 11)])
+
 def fit():
     return sum(bf.fit(SPARSE, cov=S10, n=1000).score for _ in range(200))
 
@@ -56,19 +60,20 @@ def standard_errors():
     return sum(float(np.nansum(fitted.standard_errors().B)) for _ in range(40))
 
 def search():
-    return bf.greedy_search(cov=S10, n=1000, restarts=6, rounds=2, rng=0).score
+    return bf.greedy_search(cov=S10, n=1000, restarts=6, rounds=2, rng=0, **PLAIN).score
 
 def search_restart():
-    return bf.greedy_search(cov=S10, n=1000, strategy="restart", restarts=15, rng=0).score
+    return bf.greedy_search(cov=S10, n=1000, strategy="restart", restarts=15, rng=0,
+                            **PLAIN).score
 
 def search_wide():
-    return bf.greedy_search(cov=S30, n=1000, restarts=1, rounds=0, rng=0).score
+    return bf.greedy_search(cov=S30, n=1000, restarts=1, rounds=0, rng=0, **PLAIN).score
 
 def exhaustive():
     return bf.exhaustive_search(cov=S5[:4, :4], n=1000).score
 
 def chains():
-    return float(bf.structure_mcmc(cov=S10, n=1000, steps=20_000, rng=0).scores.sum())
+    return float(bf.structure_mcmc(cov=S10, n=1000, steps=20_000, starts=[EMPTY] * 4, rng=0).scores.sum())
 
 def classes():
     return sum(bf.equivalence_class(g).size for pair in PAIRS for g in pair)

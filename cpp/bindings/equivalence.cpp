@@ -53,7 +53,7 @@ std::tuple<int, int, int, int, int, int> decide(int d, const std::vector<Word>& 
     if ((d > 0 && order.empty()) || !bow_free(H)) return answer(-2);
     // Equivalent BAPs share the skeleton, unless an edge is absent in all conditions. Without
     // interventions a skeleton has one dimension: one inclusion decides.
-    if (equivalence && given.empty() && skeleton_of(G) != skeleton_of(H)) return answer(0);
+    if (equivalence && given.empty() && !same_skeleton(G, H)) return answer(0);
     const InclusionTest test = interruptibly([&](const Stop& stop) {
         return equivalence && !given.empty() ? oracle.equal(H, order, stop)
                                              : oracle.inside(H, order, stop);

@@ -43,6 +43,17 @@ Graph skeleton_of(const Graph& graph) {
     return skeleton;
 }
 
+bool same_skeleton(const Graph& G, const Graph& H) {
+    const auto inside = [](const Graph& A, const Graph& B) {
+        bool found = true;
+        for (int v = 0; v < A.d() && found; ++v)
+            for (const Word* row : {A.parents(v), A.spouses(v)})
+                for_each_node(row, A.words(), [&](int u) { found = found && B.adjacent(u, v); });
+        return found;
+    };
+    return inside(G, H) && inside(H, G);
+}
+
 FieldModel random_parameters(const Graph& graph, field::Draw& draw) {
     const int d = graph.d();
     const auto at = [d](int i, int j) { return static_cast<std::size_t>(i) * d + j; };
@@ -84,6 +95,10 @@ std::vector<Element> covariance(const Graph& graph, const std::vector<int>& orde
         list_nodes(graph.parents(w), graph.words(), P);
         for (int later = position; later < d; ++later) {
             const int v = order[later];
+            if (P.empty()) {
+                Sigma[at(w, v)] = Sigma[at(v, w)];
+                continue;
+            }
             field::Sum sum(Sigma[at(v, w)]);
             for (const int p : P) sum.add(B[at(w, p)], Sigma[at(v, p)]);
             Sigma[at(v, w)] = Sigma[at(w, v)] = sum.value();
@@ -126,7 +141,6 @@ bool RowSolver::solve(int v, const std::vector<int>& parents, const Stop& stop) 
     const std::size_t k = parents.size(), width = k + 1;
     v_ = v;
     parents_ = &parents;
-    if (M_.size() < k * width) M_.resize(k * width);
     for (std::size_t i = 0; i < k; ++i) {
         const Element* known = R_.data() + static_cast<std::size_t>(parents[i]) * d_;
         for (std::size_t j = 0; j < k; ++j) M_[i * width + j] = known[parents[j]];

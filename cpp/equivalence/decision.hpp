@@ -81,6 +81,9 @@ std::uint64_t count_parameters(const Graph& graph, const Conditions& conditions)
 /// The skeleton, as bidirected edges.
 Graph skeleton_of(const Graph& graph);
 
+/// Whether two BAPs have the same skeleton.
+bool same_skeleton(const Graph& G, const Graph& H);
+
 /// Coefficients and error covariances, d x d and row-major; `B[i][j]` is the effect of j on i.
 struct FieldModel {
     std::vector<field::Element> B, Omega;
@@ -105,7 +108,12 @@ class RowSolver {
     /// `Sigma` is d x d and must outlive the object. Rows are found up to a factor, which is enough
     /// for a test for zero, or `scaled` to a diagonal of one.
     RowSolver(int d, const field::Element* Sigma, bool scaled)
-        : d_(d), scaled_(scaled), Sigma_(Sigma), row_(d + 1), R_(static_cast<std::size_t>(d) * d) {}
+        : d_(d),
+          scaled_(scaled),
+          Sigma_(Sigma),
+          row_(d + 1),
+          R_(static_cast<std::size_t>(d) * d),
+          M_(R_.size()) {}
 
     /// Solves for row v, given those of the parents. Returns false when the system is singular.
     bool solve(int v, const std::vector<int>& parents, const Stop& stop);

@@ -324,7 +324,7 @@ class BackgroundJobs:
 
     def bootstrap(self, drawing: Drawing, penalty: float, n_resamples: int, seed: int) -> View:
         """Search on resampled rows, and count edges."""
-        search = {"penalty": penalty, "knowledge": drawing.knowledge, **self._options.changed()}
+        search = {"penalty": penalty, "knowledge": drawing.knowledge, **self._options.changed}
 
         def task(progress: Report) -> BootstrapResult:
             return bootstrap(

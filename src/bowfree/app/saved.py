@@ -157,7 +157,7 @@ def python_code(
     `search` has the options of the last search, and the drawing in which it was started.
     """
     lines = ["import bowfree as bf", "", *_graph_lines("graph", drawing.graph), ""]
-    changed = options.changed()
+    changed = options.changed
     literal = all(isinstance(value, _LITERALS) for value in changed.values())
     if origin.lines and literal and options.cov is None:
         arguments = "".join(f", {name}={value!r}" for name, value in changed.items())

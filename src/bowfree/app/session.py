@@ -104,7 +104,7 @@ class Session:
     @property
     def rows(self) -> Any:
         """The rows of the data if they are used unchanged, otherwise None."""
-        unchanged = not self.options.changed() and self.data is not self.moments
+        unchanged = not self.options.changed and self.data is not self.moments
         return self.data if unchanged else None
 
     def listen(self, listener: Callable[[View], None]) -> Callable[[], None]:

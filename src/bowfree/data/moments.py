@@ -213,7 +213,7 @@ class Moments(TextDisplay, Frozen):
         if isinstance(self.sample, NonGaussianRows):
             return self
         bare = Moments._unchecked(self.names, self.S, self.n, self.mean, None, self.notes)
-        vars(bare)["_n_distinct"] = self._n_distinct
+        vars(bare).update(definite=self.definite, _n_distinct=self._n_distinct)
         return bare
 
     def to_frame(self, backend: str = "pandas") -> Any:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -159,11 +160,10 @@ class DataOptions:
                 f"shrinkage = {short_repr(shrinkage)}: must be a number between 0 (none) and 1 "
                 "(diagonal), or 'auto'"
             )
-        if self.missing is not None:
-            check_choice("missing", self.missing, get_args(Missing), DataError)
-        check_choice("correlation", self.correlation, get_args(Correlation), DataError)
-        check_choice("means", self.means, get_args(Means), DataError)
-        check_choice("errors", self.errors, get_args(Errors), DataError)
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value is not None or name != "missing":
+                check_choice(name, value, choices, DataError)
         for name, given in {"ordinal": ordinal, "nominal": self.nominal}.items():
             if not isinstance(given, list | tuple) or not all(isinstance(v, str) for v in given):
                 raise DataError(
@@ -178,12 +178,13 @@ class DataOptions:
 
     def refuse(self, reason: str, *options: str) -> None:
         """Raise an error if any of the options (by default all) was changed, naming the first."""
-        for name, value in self.changed().items():
+        for name, value in self.changed.items():
             if not options or name in options:
                 raise DataError(f"{name} = {short_repr(value)}: {reason}")
 
+    @cached_property
     def changed(self) -> dict[str, Any]:
-        """Return the options that differ from their defaults."""
+        """The options that differ from their defaults."""
         own = vars(self)
         return {
             name: own[name]
@@ -265,9 +266,8 @@ class DataOptions:
         wanted = None if graph is None else graph.nodes
         if wanted is not None and isinstance(self.weights, str) and self.weights not in wanted:
             wanted = (*wanted, self.weights)
-        changed = self.changed()
         needing = ("correlation", "ordinal", "weights", "nominal", "clusters", "errors")
-        rows_for = next((k for k in needing if k in changed), None)
+        rows_for = next((k for k in needing if k in self.changed), None)
         return read_stream(data, wanted, listwise=self.missing == "listwise", rows_for=rows_for)
 
     def _read_conditions(self, data: Any, graph: MixedGraph | None, bows: bool) -> Moments:
@@ -442,12 +442,12 @@ class DataOptions:
             complete, mean = CompleteRows.of(X, weights)
             S = complete.covariance()
         variances = S.diagonal()
-        free = ~np.isin(names, held) if held else np.ones(len(names), dtype=bool)
-        if not (
-            variances[free].min(initial=np.inf) >= SMALLEST**2 and variances.max() <= LARGEST**2
-        ):  # or NaN
+        if held:
+            variances = variances[~np.isin(names, held)]
+        if not (variances.min(initial=1.0) >= SMALLEST**2 and S.max() <= LARGEST**2):  # or NaN
             size = np.abs(X).max(axis=0)
-            check_scale(names, np.where(free, size, np.maximum(size, 1.0)), "values up to")
+            fixed = np.isin(names, held or ())
+            check_scale(names, np.where(fixed, np.maximum(size, 1.0), size), "values up to")
         if labels is not None:
             complete = replace(complete, clusters=cluster_codes(labels))
             effect = complete.design_effect()
@@ -481,6 +481,12 @@ class DataOptions:
         return Moments._unchecked(names, *taken, ranked, notes + more)
 
 
+_CHOICES = {
+    "missing": get_args(Missing),
+    "correlation": get_args(Correlation),
+    "means": get_args(Means),
+    "errors": get_args(Errors),
+}
 _DEFAULTS = tuple((field.name, field.default) for field in fields(DataOptions))
 
 

@@ -220,12 +220,12 @@ class MixedGraph:
     @property
     def n_directed(self) -> int:
         """The number of directed edges."""
-        return sum(mask.bit_count() for mask in self._parents)
+        return sum(map(int.bit_count, self._parents))
 
     @property
     def n_bidirected(self) -> int:
         """The number of bidirected edges."""
-        return sum(mask.bit_count() for mask in self._spouses) // 2
+        return sum(map(int.bit_count, self._spouses)) // 2
 
     def adjacent(self, a: str, b: str) -> bool:
         """Test whether there is an edge of any kind between two nodes."""

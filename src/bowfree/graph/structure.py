@@ -8,6 +8,7 @@ The public functions are methods of :class:`~bowfree.MixedGraph`. The classes ar
 from __future__ import annotations
 
 from itertools import combinations
+from operator import and_
 from typing import TYPE_CHECKING
 
 from bowfree.errors import GraphError
@@ -151,7 +152,7 @@ def is_acyclic(self: MixedGraph) -> bool:
 
 def is_bow_free(self: MixedGraph) -> bool:
     """Test whether no pair of nodes has both a directed and a bidirected edge."""
-    return not any(p & s for p, s in zip(self._parents, self._spouses, strict=True))
+    return not any(map(and_, self._parents, self._spouses))
 
 
 def is_bap(self: MixedGraph) -> bool:

@@ -284,7 +284,8 @@ class Knowledge:
                 )
 
     def _check_acyclic(self, nodes: Sequence[str]) -> None:
-        cycle = MixedGraph(nodes, self._required_arrows()).find_cycle()
+        arrows = self._required_arrows()
+        cycle = MixedGraph(nodes, arrows).find_cycle() if arrows else None
         if cycle is not None:
             middle = ["..."] if len(cycle) > 10 else []
             path = " -> ".join([*map(truncate, cycle[:10]), *middle, truncate(cycle[0])])
