@@ -154,7 +154,6 @@ void add_graph(EffectCounter& counter, const Graph& graph, double weight,
                const AverageOptions& options, GraphSums& sums, const Batches& shares) {
     std::vector<int> nodes(graph.d());
     std::iota(nodes.begin(), nodes.end(), 0);
-    counter.reset();
     counter.add(graph, nodes);
     Batches batches = shares;
     for (double& part : batches) part *= weight;
@@ -173,6 +172,16 @@ ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
     GraphSums own(d);
     ClassSums whole(d);
     double n_members = 1.0;
+    const auto keep_tally = [&](const std::vector<int>& columns) {
+        const EffectTally& tally = counter.tally();
+        for (const int i : columns)
+            for (const int j : columns) {
+                const std::size_t at = static_cast<std::size_t>(i) * d + j;
+                whole.all_members[at] = counter.exceeds_zero(i, j, tally.min_abs[at]) ? 1.0 : 0.0;
+                whole.min_abs[at] = tally.min_abs[at];
+                whole.max_abs[at] = tally.max_abs[at];
+            }
+    };
     // Effects stay inside a component of the skeleton, so components are added one by one.
     for (const ClassFactor& factor :
          class_factors(graph, ClassMethod::exact, options.members, stop)) {
@@ -188,28 +197,25 @@ ClassPart add_class(EffectCounter& counter, const WeightedClass& weighted,
         GraphSums members(d);
         part.complete &=
             add_members(counter, factor.members, component, options, members, stop, first_stop);
-        const EffectTally& tally = counter.tally();
-        part.components.push_back(tally.n_members);
+        const std::uint64_t n_counted = counter.tally().n_members;
+        part.components.push_back(n_counted);
         part.complete &= factor.members.complete;
-        n_members *= static_cast<double>(tally.n_members);
-        if (tally.n_members == 0) continue;
-        own.add(members, 1.0 / static_cast<double>(tally.n_members));
-        const auto columns = counter.columns(nodes);
-        for (const int i : columns)
-            for (const int j : columns) {
-                const std::size_t at = static_cast<std::size_t>(i) * d + j;
-                whole.all_members[at] = counter.exceeds_zero(i, j, tally.min_abs[at]) ? 1.0 : 0.0;
-                whole.min_abs[at] = tally.min_abs[at];
-                whole.max_abs[at] = tally.max_abs[at];
-            }
+        n_members *= static_cast<double>(n_counted);
+        if (n_counted == 0) continue;
+        own.add(members, 1.0 / static_cast<double>(n_counted));
+        keep_tally(counter.columns(nodes));
     }
     const double sampled = std::accumulate(weighted.shares.begin(), weighted.shares.end(), 0.0);
     part.weight = sampled * std::pow(std::max(n_members, 1.0), weighted.power);
     if (!part.complete && weighted.graphs.size() > 1) {
         own = GraphSums(d);
+        counter.reset();
         counter.use_stop(first_stop);
         for (std::size_t g = 0; g < weighted.graphs.size(); ++g)
             add_graph(counter, weighted.graphs[g], weighted.shares[g] / sampled, options, own);
+        std::vector<int> all(d);
+        std::iota(all.begin(), all.end(), 0);
+        keep_tally(all);
     }
     sums.add(own, part.weight, weighted.batches);
     for (std::size_t at = 0; at < whole.min_abs.size(); ++at) {

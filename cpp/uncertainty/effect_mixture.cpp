@@ -10,7 +10,7 @@ namespace bowfree {
 constexpr double same = 0.01;        // in standard errors: closer components are merged
 constexpr double fine = 1e-3;        // in standard errors: accuracy of quantiles
 constexpr std::size_t many = 256;    // components before they are merged
-constexpr double improbable = 0.01;  // smallest probability with an interval of its own
+constexpr double improbable = 0.01;  // probability of an effect that is neglected
 constexpr double far = 8.5;          // standard errors beyond which a normal has no mass
 constexpr int max_halvings = 60;
 constexpr double largest_distance = 10.0;  // of an estimate from the interval, in its widths
@@ -72,23 +72,36 @@ double EffectMixture::below(const std::vector<double>& weights, double x) const 
     return sum;
 }
 
-double EffectMixture::quantile(const std::vector<double>& weights, double p, double at_zero,
-                               double scale) const {
-    const double negative = scale * below(weights, 0.0);
-    if (negative < p && negative + at_zero >= p) return 0.0;
+double EffectMixture::quantile(const std::vector<double>& weights, double p) const {
     double low = 0.0, high = 0.0, narrowest = components_.front().error;
     for (const Component& c : components_) {
         low = std::min(low, c.estimate - far * c.error);
         high = std::max(high, c.estimate + far * c.error);
         narrowest = std::min(narrowest, c.error);
     }
-    const double mass = negative >= p ? 0.0 : at_zero;
-    (negative >= p ? high : low) = 0.0;
+    (below(weights, 0.0) >= p ? high : low) = 0.0;
     for (int step = 0; step < max_halvings && high - low > fine * narrowest; ++step) {
         const double middle = 0.5 * (low + high);
-        (scale * below(weights, middle) + mass >= p ? high : low) = middle;
+        (below(weights, middle) >= p ? high : low) = middle;
     }
     return 0.5 * (low + high);
+}
+
+Interval EffectMixture::with_zero(const std::vector<double>& weights, double mass) const {
+    const double negative = below(weights, 0.0);
+    const double least = std::max(0.0, negative - mass), most = std::min(negative, 1.0 - mass);
+    Interval shortest{0.0, 0.0};
+    double last = -1.0;
+    for (const double share : {0.5, 1.0 / 6.0, 5.0 / 6.0}) {
+        const double tail = std::clamp(share * (1.0 - mass), least, most);
+        if (tail == last) continue;
+        const Interval next{tail < negative ? quantile(weights, tail) : 0.0,
+                            tail > negative - mass ? quantile(weights, tail + mass) : 0.0};
+        if (last < 0.0 || next.upper - next.lower < shortest.upper - shortest.lower)
+            shortest = next;
+        last = tail;
+    }
+    return shortest;
 }
 
 Interval EffectMixture::interval_without(int batch, double level, double total) const {
@@ -96,24 +109,15 @@ Interval EffectMixture::interval_without(int batch, double level, double total) 
     for (const Component& c : components_)
         weights.push_back(batch < 0 ? c.weight : std::max(0.0, c.weight - c.batches[batch]));
     const double with_effect = std::accumulate(weights.begin(), weights.end(), 0.0);
-    if (!(with_effect > 0.0)) return {0.0, 0.0};
-    const double probability = std::min(1.0, with_effect / total);
-    const auto ends = [&](double mass, double at_zero, double scale) -> Interval {
-        const double tail = 0.5 * (1.0 - mass);
-        return {quantile(weights, tail, at_zero, scale),
-                quantile(weights, 1.0 - tail, at_zero, scale)};
-    };
+    const double probability = with_effect / total;
+    if (!(probability > std::min(improbable, 1.0 - level))) return {0.0, 0.0};
+    for (double& weight : weights) weight /= with_effect;
     if (probability > level) {
-        const Interval without_zero = ends(level / probability, 0.0, 1.0 / with_effect);
-        if (without_zero.lower > 0.0 || without_zero.upper < 0.0) return without_zero;
+        const double tail = 0.5 * (1.0 - level / std::min(1.0, probability));
+        const Interval found{quantile(weights, tail), quantile(weights, 1.0 - tail)};
+        if (found.lower > 0.0 || found.upper < 0.0) return found;
     }
-    Interval found = ends(level, 1.0 - probability, 1.0 / total);
-    if (probability >= improbable) {
-        const Interval present = ends(level * level, 0.0, 1.0 / with_effect);
-        found.lower = std::min(found.lower, present.lower);
-        found.upper = std::max(found.upper, present.upper);
-    }
-    return found;
+    return with_zero(weights, level);
 }
 
 Interval EffectMixture::interval(double level, double total) {

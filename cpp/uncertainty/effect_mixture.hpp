@@ -35,11 +35,11 @@ class EffectMixture {
     /// batch has a share.
     void add(const EffectMixture& other, double scale, const Batches& shares = {});
 
-    /// An interval of probability `level` or more under the mixture, whose point mass at zero is
-    /// `total` minus the weight of the components. If an effect is more probable than `level`, the
-    /// interval may leave out zero. Otherwise it has equal tails, and if the effect is not very
-    /// improbable, it also has probability `level`^2 given that there is an effect: the interval of
-    /// an effect of small probability would otherwise be [0, 0], which covers no existing effect.
+    /// An interval of probability `level` or more, under the mixture, whose point mass at zero is
+    /// `total` minus the weight of the components, and given that there is an effect: the interval
+    /// of an effect of small probability would otherwise be [0, 0], which covers no existing effect.
+    /// (A probability of .01 or less is neglected if `level` permits.) If an interval with equal
+    /// tails has these probabilities without zero, it is that one; otherwise a short one with zero.
     Interval interval(double level, double total);
 
     /// The mean of the effect and of its absolute value. Estimates farther from the interval than ten
@@ -53,9 +53,11 @@ class EffectMixture {
   private:
     /// The interval without the weights of one batch, or with all of them (-1).
     Interval interval_without(int batch, double level, double total) const;
-    /// The smallest x with F(x) >= p, for `weights` times `scale` and the mass `at_zero` at zero.
-    double quantile(const std::vector<double>& weights, double p, double at_zero,
-                    double scale) const;
+    /// The smallest x with F(x) >= p; `weights` sum to 1 here and below.
+    double quantile(const std::vector<double>& weights, double p) const;
+    /// The shortest of three intervals that contain zero and have probability `mass`: the lower tail
+    /// has a sixth, half or five sixths of the rest, or less if there are fewer negative effects.
+    Interval with_zero(const std::vector<double>& weights, double mass) const;
     double below(const std::vector<double>& weights, double x) const;
     /// Merges components that hardly differ: many graphs have nearly the same effect.
     void join();

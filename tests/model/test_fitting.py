@@ -183,22 +183,21 @@ def test_summary():
 
 
 def test_summary_tables():
-    text = str(bf.fit(BOWLESS, cov=S3, n=200).summary())
-    head = (
-        "                  Estimate   Std.Err   z-value   P(>|z|)  ci.lower  ci.upper   Std.all\n"
-    )
+    fit = bf.fit(BOWLESS, cov=S3, n=200)
+    text = str(fit.summary())
+    head = "                Estimate  Std.Err  z-value  P(>|z|) ci.lower ci.upper  Std.all\n"
     regressions = head + (
         "  y ~\n"
-        "    x                0.500     0.061     8.165   < 0.001     0.380     0.620     0.500\n"
+        "    x              0.500    0.061    8.165  < 0.001    0.380    0.620    0.500\n"
         "  z ~\n"
-        "    y                0.600     0.091     6.599   < 0.001     0.422     0.778     0.424\n"
+        "    y              0.600    0.091    6.599  < 0.001    0.422    0.778    0.424\n"
     )
     covariances = head + (
-        "  x ~~\n"
-        "    z                0.398     0.099     4.027   < 0.001     0.204     0.592     0.338\n"
+        "  x ~~\n    z              0.398    0.099    4.027  < 0.001    0.204    0.592    0.338\n"
     )
     assert f"\nRegressions:\n{regressions}" in text
     assert f"\nCovariances:\n{covariances}" in text
     assert text.endswith(
-        "  z                  1.393     0.144     9.679   < 0.001     1.111     1.675     0.700"
+        "  z                1.393    0.144    9.679  < 0.001    1.111    1.675    0.700"
     )
+    assert fit.summary()._text(80) == text  # the tables fit into 80 columns

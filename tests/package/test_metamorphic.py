@@ -465,9 +465,10 @@ def shifts(data):
 
 # Functions that draw rows by their position: with the rows in another order they draw others.
 DRAWS_ROWS = {"bootstrap_fit", "bootstrap", "choose_penalty", "stability_selection"}
-# Equal to rounding only: differences of log-likelihoods, two tails of one distribution, and
-# quantiles between two values.
+# Equal to rounding only: differences of log-likelihoods, weights computed from them, two tails of
+# one distribution, and quantiles between two values.
 ROUNDED = {
+    ("units", "averaged_effects, search"),
     ("units", "edge_changes"),
     ("units", "compare, not nested"),
     ("signs", "diagnose"),
@@ -485,15 +486,16 @@ def test_numbers(data, plain, transform, name):
     found, expected = dict(FUNCTIONS[name](transform(data))), plain(name)
     assert found.keys() == expected.keys(), found.keys() ^ expected.keys()
     exact = transform in (units, signs, names) and (transform.__name__, name) not in ROUNDED
-    sampled = name in ("structure_mcmc", "averaged_effects, search")
+    # Rounding decides which graphs with nearly the same effect are one component of a mixture.
+    rel = 1e-5 if name == "averaged_effects, search" else 1e-8
     for key, value in expected.items():
-        if sampled and transform is columns:
+        if name == "structure_mcmc" and transform is columns:
             if key[-1] in ("frequency", "probability"):
                 assert found[key] == pytest.approx(value, abs=0.05), key
         elif exact and key[-1] not in LOGLIK:
             np.testing.assert_array_equal(found[key], value, err_msg=str(key))
         else:
-            assert found[key] == pytest.approx(value, rel=1e-8, abs=1e-9, nan_ok=True), key
+            assert found[key] == pytest.approx(value, rel=rel, abs=1e-9, nan_ok=True), key
 
 
 def test_integer_weights_are_repeated_rows(data):

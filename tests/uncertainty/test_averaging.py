@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 import bowfree as bf
 from bowfree import _core
@@ -80,33 +80,33 @@ def law_twin(classes, weights, S, n):
 
 
 def interval_twin(law, level):
-    """Solve F(x) = p by root finding, for all graphs and for those with an effect."""
+    """Solve F(x) = p by root finding, for graphs with an effect."""
     weight, estimate, error = np.array(law).T
-    no_effect = 1 - weight.sum()
+    P, weight = weight.sum(), weight / weight.sum()
 
-    def quantile(p, weight, at_zero):
-        def below(x):
-            return weight @ ndtr((x - estimate) / error)
+    def below(x):
+        return weight @ ndtr((x - estimate) / error)
 
-        if below(0.0) < p <= below(0.0) + at_zero:
-            return 0.0
-        shift = at_zero if below(0.0) < p else 0.0
+    def quantile(p):
         wide = 10 * (np.abs(estimate) + error).max()
-        return brentq(lambda x: below(x) + shift - p, -wide, wide, xtol=1e-12)
+        return brentq(lambda x: below(x) - p, -wide, wide, xtol=1e-12)
 
-    def ends(mass, weight, at_zero):
-        return [quantile(p, weight, at_zero) for p in (0.5 * (1 - mass), 0.5 * (1 + mass))]
-
-    P, given_effect = weight.sum(), weight / weight.sum()
+    if min(0.01, 1 - level) >= P:
+        return 0.0, 0.0
     if level < P:
-        without_zero = ends(level / P, given_effect, 0.0)
-        if without_zero[0] > 0 or without_zero[1] < 0:
-            return without_zero
-    found = [ends(level, weight, no_effect)]
-    if P >= 0.01:
-        found.append(ends(level**2, given_effect, 0.0))
-    lower, upper = np.transpose(found)
-    return lower.min(), upper.max()
+        lower, upper = (quantile(0.5 * (1 + sign * level / P)) for sign in (-1, 1))
+        if lower > 0 or upper < 0:
+            return lower, upper
+    found = []
+    for share in (1 / 6, 1 / 2, 5 / 6):
+        tail = share * (1 - level)
+        if below(0.0) <= tail:
+            found.append((0.0, quantile(below(0.0) + level)))
+        elif 1 - below(0.0) <= 1 - level - tail:
+            found.append((quantile(below(0.0) - level), 0.0))
+        else:
+            found.append((quantile(tail), quantile(tail + level)))
+    return min(found, key=lambda ends: ends[1] - ends[0])
 
 
 def assert_equal(average, twin):
@@ -172,8 +172,10 @@ def test_interval_of_an_improbable_effect_is_not_empty():
     )
     assert 0.01 < average.probability[1, 0] < 0.025
     assert average.lower[1, 0] == 0
-    # Given an effect, the interval covers .95^2 = .9025 of the distribution.
-    assert average.upper[1, 0] == pytest.approx(0.2 + 1.657 * np.sqrt((1 - 0.2**2) / n), abs=1e-3)
+    # Given an effect, the interval covers .95 of the distribution.
+    se = np.sqrt((1 - 0.2**2) / n)
+    upper = 0.2 + ndtri(0.95 + ndtr(-0.2 / se)) * se
+    assert average.upper[1, 0] == pytest.approx(upper, abs=1e-3)
 
 
 def test_an_effect_more_probable_than_the_confidence_may_exclude_zero():
@@ -395,6 +397,16 @@ def test_small_effects_are_not_printed_as_zero():
     average = bf.averaged_effects([bf.parse("x -> y")], cov=S, n=1000)
     assert " 0.0000 " not in str(average)
     assert "0.0000 " not in repr(average.effect(of="x", on="y"))
+
+
+def test_small_effects_beside_large_ones_are_not_printed_as_zero():
+    units = np.array([1e7, 1.0, 1e-7])  # the effect of x on y is about 5e-8, that of z on y 5e6
+    S = np.array([[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]) * np.outer(units, units)
+    graph = bf.parse("x -> y <- z")
+    average = bf.averaged_effects([graph], cov=S, n=1000)
+    bounds = bf.effect_bounds([graph], cov=S, n=1000)
+    for result in (average, bounds, bf.fit(graph, cov=S, n=1000).total_effects()):
+        assert "e-08" in str(result)
 
 
 S2 = [[1.0, 0.5], [0.5, 1.0]]

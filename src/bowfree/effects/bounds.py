@@ -180,7 +180,10 @@ class EffectBounds(EffectMatrices, Frozen):
             self.names,
             pairs,
             {
-                **{heading: quantities(matrix, 4) for heading, matrix in numbers.items()},
+                **{
+                    heading: quantities(matrix, 4, 1e-10 * self.max_abs)
+                    for heading, matrix in numbers.items()
+                },
                 "non-zero in": lambda i, j: percent(float(nonzero[i, j])),
                 "sign": lambda i, j: "-?+"[sign[i, j] + 1],
             },

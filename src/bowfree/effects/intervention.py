@@ -72,7 +72,8 @@ class Intervention(RowTable, ToDict, Frozen):
     def _sections(self) -> Iterator[str | Table]:
         yield self._headline()
         sd = np.sqrt(np.diagonal(self.covariance))
-        numbers = [quantities(column[:, None], 4) for column in (self.mean, sd)]
+        columns = self.mean[:, None], sd[:, None]
+        numbers = [quantities(column, 4, 1e-10 * columns[1]) for column in columns]
         cells = [
             (quote(name), *(cell(i, 0) for cell in numbers)) for i, name in enumerate(self.names)
         ]

@@ -83,13 +83,16 @@ def decimals(matrix: Floats, digits: int) -> Column:
     return lambda i, j: number(float(matrix[i, j]), digits)
 
 
-def quantities(matrix: Floats, digits: int) -> Column:
-    """Return a column of numbers that have units; small ones keep three significant digits."""
-    noise = 1e-10 * float(np.nanmax(np.abs(matrix), initial=0.0))
+def quantities(matrix: Floats, digits: int, noise: Floats | None = None) -> Column:
+    """Return a column of numbers that have units; small ones keep three significant digits.
+
+    Numbers that are not larger than `noise`, which has the same units, are rounded to zero.
+    """
 
     def cell(i: int, j: int) -> str:
         value = float(matrix[i, j])
-        small = noise < abs(value) < 10.0 ** (1 - digits)
+        least = 0.0 if noise is None else float(noise[i, j])
+        small = least < abs(value) < 10.0 ** (1 - digits)
         return significant(value) if small else number(value, digits)
 
     return cell

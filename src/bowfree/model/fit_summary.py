@@ -159,9 +159,9 @@ def text_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | T
     yield ""
     yield Table((), [(f"  {label}", value) for label, value in summary.facts], widths=(0, 18))
     tables = _tables(summary)
-    # One width for all tables, so that their numbers are aligned.
+    # One width for all tables, so that their numbers are aligned; with short names, 80 in all.
     names = [name for _, rows in tables for row in rows for name in (row.a, row.b)]
-    widths = (max(10, *map(len, names)) + 6, *[8] * len(_COLUMNS))
+    widths = (max(10, *map(len, names)) + 5, *[8] * len(_COLUMNS))
     for heading, estimates in tables:
         rows: list[tuple[str, ...]] = []
         previous = None
@@ -174,7 +174,7 @@ def text_parts(summary: FitSummary, most: int | None = None) -> Iterator[str | T
             rows.append((f"  {right}" if variance else f"    {right}", *_cells(e)))
         yield ""
         yield f"{heading}:"
-        yield Table(("", *_COLUMNS), rows, widths=widths)
+        yield Table(("", *_COLUMNS), rows, widths=widths, gap=1)
         if most is not None and len(estimates) > most:
             yield f"... and {len(estimates) - most:,} {_REST}"
 

@@ -31,6 +31,7 @@ class Table:
     widths: tuple[int, ...] = ()  # smallest widths of the first columns, in characters
     most: int | None = None  # largest number of rows to show
     rest: str = ""  # text after the number of omitted rows, such as "more: to_frame() has all"
+    gap: int = 2  # spaces between columns
 
     def lines(self, width: int | None = None) -> list[str]:
         """Return the table as lines with aligned columns.
@@ -44,13 +45,15 @@ class Table:
         for k, least in enumerate(self.widths):
             widths[k] = max(widths[k], least)
         lines: list[str] = []
-        for columns in _column_groups(widths, width):
+        for columns in _column_groups(widths, width, self.gap):
             lines += [""] * bool(lines)
             lines += [
-                "  ".join(
+                (" " * self.gap)
+                .join(
                     row[k].ljust(widths[k]) if k in self.left else row[k].rjust(widths[k])
                     for k in columns
-                ).rstrip()
+                )
+                .rstrip()
                 for row in rows
             ]
         return [*lines, *self._note()]
@@ -166,7 +169,7 @@ def _latex(cell: str) -> str:
     return re.sub(r"<->|->|<-|[&%$#_{}\\~^<>]", lambda found: _LATEX[found[0]], cell)
 
 
-def _column_groups(widths: Sequence[int], width: int | None, gap: int = 2) -> Iterator[list[int]]:
+def _column_groups(widths: Sequence[int], width: int | None, gap: int) -> Iterator[list[int]]:
     """Yield groups of columns that fit side by side, each with the first column.
 
     A column that does not fit beside the first one is a group of its own.

@@ -63,9 +63,9 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         categories is replaced by its indicators, such as "team=b".
     lower, upper : ndarray of shape (d, d)
         Interval of the effect, which accounts for the sampling error of the estimates, the member
-        of the class and the class. Its posterior probability is at least `confidence`. It contains
-        zero unless the effect is more probable than `confidence`; given that there is an effect
-        (of a probability of 0.01 or more), it has at least probability ``confidence ** 2``.
+        of the class and the class. Its probability is at least `confidence`, and also its
+        probability given that there is an effect (of a probability above 0.01). It contains zero
+        unless the effect is more probable than `confidence`.
     lower_mcse, upper_mcse : ndarray of shape (d, d)
         Monte Carlo standard errors of `lower` and `upper`, by the jackknife over half-chains; 0 if
         no graph was sampled.
@@ -304,7 +304,7 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
                     "P(effect)": decimals(self.probability, 2),
                     "P(+)": decimals(self.positive, 2),
                     "P(-)": decimals(self.negative, 2),
-                    "mean": quantities(self.mean, 3),
+                    "mean": quantities(self.mean, 3, 1e-10 * self.mean_abs),
                     "lower": quantities(self.lower, 3),
                     "upper": quantities(self.upper, 3),
                 },

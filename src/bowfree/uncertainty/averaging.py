@@ -347,7 +347,9 @@ class Average:
         log_weights = self.posterior.log_weights(
             scores, found.edge_counts(), self.moments, self.space
         )
+        # In the order of their codes, because scores of equivalent graphs differ by rounding.
         near = self._near(log_weights)
+        near = near[np.argsort(found.codes[near])]
         bits = bits_of_states(len(self.moments.names), found._states()[near])
         return self.over(WeightedGraphs(*bits, _normalize(log_weights[near]), True))
 

@@ -192,7 +192,7 @@ def _write_numbers(ax: Axes, lower: Floats, upper: Floats, norm: Normalize) -> N
         low, high = lower[i, j], upper[i, j]
         if not np.isfinite([low, high]).all() or (low == 0 == high):
             continue
-        same = np.isclose(low, high, rtol=1e-6, atol=1e-9)
+        same = np.isclose(low, high, rtol=1e-6, atol=0.0)
         for value, x, y in ((low, 0, 0),) if same else ((low, -0.2, 0.24), (high, 0.2, -0.24)):
             large = abs(value) >= 1e4  # five digits do not fit into a cell
             text = f"{value:.0e}".replace("e+0", "e") if large else significant(value, 2)
