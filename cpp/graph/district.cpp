@@ -1,9 +1,12 @@
 #include "graph/district.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <numeric>
 
 #include "graph/edge.hpp"
+#include "rng.hpp"
 
 namespace bowfree {
 
@@ -34,6 +37,87 @@ District make_district(const Graph& graph, const std::vector<int>& members) {
         });
     }
     return district;
+}
+
+int count_edges(const District& district) {
+    auto total = district.spouse_pairs.size();
+    for (const auto& parents : district.parents) total += parents.size();
+    return static_cast<int>(total);
+}
+
+namespace {
+
+/// Gauss-Jordan elimination of the first `pivots` columns, with row exchanges; returns the rank.
+int eliminate(std::vector<std::vector<double>>& rows, int pivots) {
+    constexpr double zero = 1e-9;  // entries are of order one
+    std::size_t rank = 0;
+    for (int c = 0; c < pivots && rank < rows.size(); ++c) {
+        const auto largest = std::max_element(
+            rows.begin() + static_cast<std::ptrdiff_t>(rank), rows.end(),
+            [&](const auto& a, const auto& b) { return std::abs(a[c]) < std::abs(b[c]); });
+        if (std::abs((*largest)[c]) < zero) continue;
+        std::swap(rows[rank], *largest);
+        const auto& pivot = rows[rank];
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            if (r == rank) continue;
+            const double factor = rows[r][c] / pivot[c];
+            for (std::size_t k = 0; k < pivot.size(); ++k) rows[r][k] -= factor * pivot[k];
+        }
+        ++rank;
+    }
+    return static_cast<int>(rank);
+}
+
+}  // namespace
+
+// As in bowfree.graph.identification: B is determined by the entries (i, j) of
+// (I - B) Sigma (I - B)^T that must be zero, and their derivatives are entries of
+// G = (I - B)^-1 Omega. Parents outside the district have free covariances.
+int count_unidentified(const District& district) {
+    const auto is_parent = [&](int a, int b) {
+        return std::ranges::binary_search(district.parents[b], a);
+    };
+    if (std::ranges::none_of(district.spouse_pairs, [&](const auto& pair) {
+            return is_parent(pair.first, pair.second) || is_parent(pair.second, pair.first);
+        }))
+        return 0;
+    const int k = district.k, m = district.m();
+    Rng rng(2012);
+    std::vector<std::vector<double>> G(m, std::vector<double>(2 * m));  // [I - B | Omega]
+    std::vector<std::pair<int, int>> arrows;                            // tail, head
+    for (int i = 0; i < m; ++i) {
+        G[i][i] = 1.0;
+        G[i][m + i] = 1.0 + rng.uniform();
+        for (int j = k; j < i; ++j) G[i][m + j] = G[j][m + i] = rng.uniform() / m;
+    }
+    std::vector<char> free(static_cast<std::size_t>(m) * m);
+    for (const auto& [a, b] : district.spouse_pairs) {
+        G[a][m + b] = G[b][m + a] = rng.uniform() / m;
+        free[a * m + b] = true;
+    }
+    for (int v = 0; v < k; ++v)
+        for (const int p : district.parents[v]) {
+            G[v][p] = -0.5 - rng.uniform();
+            arrows.emplace_back(p, v);
+        }
+    eliminate(G, m);
+    for (int i = 0; i < m; ++i)
+        for (int j = m; j < 2 * m; ++j) G[i][j] /= G[i][i];
+    std::vector<std::vector<double>> zeros;
+    for (int i = 0; i < k; ++i)
+        for (int j = i + 1; j < m; ++j) {
+            if (free[i * m + j]) continue;
+            auto& row = zeros.emplace_back();
+            for (const auto& [tail, head] : arrows)
+                row.push_back((head == i ? G[tail][m + j] : 0.0) +
+                              (head == j ? G[tail][m + i] : 0.0));
+            const double scale = std::abs(*std::ranges::max_element(
+                row, [](double a, double b) { return std::abs(a) < std::abs(b); }));
+            if (scale > 0.0)
+                for (double& x : row) x /= scale;
+        }
+    const int n = static_cast<int>(arrows.size());
+    return n - eliminate(zeros, n);
 }
 
 District expand(const District& district, const std::vector<int>& sizes) {

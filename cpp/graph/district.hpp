@@ -23,6 +23,13 @@ struct District {
 /// The district of `graph` whose members are `members` (ascending, as `districts` returns them).
 District make_district(const Graph& graph, const std::vector<int>& members);
 
+/// The number of edges into a district.
+int count_edges(const District& district);
+
+/// The number of directions in which the parameters of a district can change while its distribution
+/// stays the same, at a random point: 0 without bows (both a -> b and a <-> b).
+int count_unidentified(const District& district);
+
 /// The district of columns if node v has sizes[v] columns, numbered consecutively: an edge between
 /// two nodes connects all of their columns, and the columns of a node are pairwise spouses.
 District expand(const District& district, const std::vector<int>& sizes);

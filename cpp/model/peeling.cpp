@@ -36,7 +36,11 @@ District part(const District& district, const std::vector<int>& members,
         else if (local[a] >= 0 && local[b] >= 0 && local[a] < result.k && local[b] < result.k)
             result.spouse_pairs.emplace_back(local[a], local[b]);
     }
-    for (std::vector<int>& row : result.parents) std::ranges::sort(row);
+    for (std::vector<int>& row : result.parents) {
+        std::ranges::sort(row);
+        const auto repeated = std::ranges::unique(row);  // v -> q and v <-> q
+        row.erase(repeated.begin(), repeated.end());
+    }
     return result;
 }
 

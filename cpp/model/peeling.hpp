@@ -12,6 +12,8 @@
 // and the rest is a district with one member less. (This is about F only: the graph that results
 // may have a cycle.)
 //
+// If there is v -> q as well (a bow), the two become one edge: they are not identified.
+//
 // With several conditions (conditions.hpp) the same holds in every group that does not set v. A
 // group that sets v contains no eps_v to subtract, so it must set all of Q. If a condition has
 // specific parameters, nothing is peeled: v <-> q and v -> q differ in their specific parameters.

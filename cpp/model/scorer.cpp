@@ -118,9 +118,12 @@ ScoreCache::Entry Scorer::compute(const District& district, const Key& key, Work
         found = {fit.canonical - 2.0 / n * gain,
                  static_cast<float>(workspace.fitter.work() + 100.0 * n * district.k)};
     } else if (v) {
-        const Entry one = entry_of_part(alone(district, *v), workspace);
-        const Entry rest = entry_of_part(without(district, *v), workspace);
-        found = {one.objective + rest.objective, one.work + rest.work};
+        const District apart = alone(district, *v), others = without(district, *v);
+        const Entry one = entry_of_part(apart, workspace);
+        const Entry rest = entry_of_part(others, workspace);
+        // Edges of a bow that have become one.
+        const int merged = count_edges(district) - count_edges(apart) - count_edges(others);
+        found = {one.objective + rest.objective - 2.0 * edge_cost_ * merged, one.work + rest.work};
     } else {
         ++workspace.effort.fits;
         if (sweeps_ > 0)
@@ -132,6 +135,7 @@ ScoreCache::Entry Scorer::compute(const District& district, const Key& key, Work
                      static_cast<float>(workspace.fitter.work())};
         if (data_.has_specific())
             found.objective += 2.0 * edge_cost_ * count_specific(data_, district);
+        found.objective -= 2.0 * edge_cost_ * count_unidentified(district);
     }
     cache_.store(key, found);
     return found;

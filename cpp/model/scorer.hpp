@@ -10,6 +10,9 @@
 // district of nodes is then expanded to one of columns (district.hpp), an edge has as many
 // parameters as pairs of columns, and the columns of a node have free covariances. Instead of the
 // likelihood, the score of a district can be any function of it.
+//
+// A district with bows, which knowledge may require, can have fewer identified parameters than
+// edges. The penalty counts the former: F of such a district includes minus twice the difference.
 #pragma once
 
 #include <cstdint>

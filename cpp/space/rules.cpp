@@ -77,7 +77,13 @@ bool Rules::permits(const Graph& graph) const {
         if (max_in_degree != unlimited && in_degree(graph, j) > max_in_degree) return false;
         for (int i = 0; i < j; ++i) {
             const int kinds = graph.directed(i, j) + graph.directed(j, i) + graph.bidirected(i, j);
-            if (kinds > 1 || !permits_edge(d, i, j, get_edge(graph, i, j))) return false;
+            if (!permits_edge(d, i, j, get_edge(graph, i, j))) return false;
+            const int known = knowledge.empty() ? 0 : knowledge[i * d + j];
+            const bool forward = known & forward_bow, backward = known & backward_bow;
+            if (forward || backward
+                    ? graph.directed(i, j) != forward || graph.directed(j, i) != backward
+                    : kinds > 1)
+                return false;
             n_edges += kinds;
         }
     }

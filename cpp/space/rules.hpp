@@ -22,6 +22,9 @@ struct Rules {
     int max_edges = unlimited;
     int max_district = unlimited;         ///< nodes of the largest district
     std::vector<std::uint8_t> knowledge;  ///< d x d; bit e of [i, j], i < j: pair may be Edge e
+    /// Bits of a pair that must be a bow, i -> j or j -> i besides i <-> j. The other bits permit
+    /// i <-> j alone, so that no move changes the pair.
+    static constexpr std::uint8_t forward_bow = 1 << 4, backward_bow = 1 << 5;
 
     /// Rules about one pair: knowledge, and the kinds of edges of the class.
     bool permits_edge(int d, int i, int j, Edge edge) const {
@@ -51,7 +54,7 @@ struct Rules {
     /// The rule of the class alone.
     bool permits_class(const Graph& graph) const;
 
-    /// All rules, acyclicity and bow-freeness included.
+    /// All rules, acyclicity included, and no bows but those of the knowledge.
     bool permits(const Graph& graph) const;
 };
 

@@ -1,4 +1,5 @@
 // Graphs, pair states and keys.
+#include "graph/district.hpp"
 #include "graph/key.hpp"
 #include "search/pool.hpp"
 #include "tests/check.hpp"
@@ -13,6 +14,18 @@ TEST(districts_are_sorted_by_their_smallest_node) {
     CHECK(districts(graph) == expected);
     CHECK(district_of(graph, 4) == expected[1]);
     CHECK_EQUAL(count_edges(graph), 4);
+}
+
+TEST(bows_are_identified_by_instruments) {
+    const auto free_in = [](const Graph& graph, int node) {
+        return count_unidentified(make_district(graph, district_of(graph, node)));
+    };
+    CHECK_EQUAL(free_in(graph_of(2, "0<->1"), 0), 0);
+    CHECK_EQUAL(free_in(graph_of(2, "0->1 0<->1"), 0), 1);
+    CHECK_EQUAL(free_in(graph_of(3, "2->0 0->1 0<->1"), 0), 0);
+    CHECK_EQUAL(free_in(graph_of(3, "2->0 2->1 0->1 0<->1"), 0), 1);
+    CHECK_EQUAL(free_in(graph_of(4, "2->0 3->0 2->1 0->1 0<->1"), 0), 0);
+    CHECK_EQUAL(free_in(graph_of(3, "0->1 0<->1 1->2 1<->2"), 0), 1);
 }
 
 TEST(topological_order_prefers_small_nodes) {

@@ -118,14 +118,15 @@ def learn(
     save_new()
     if isinstance(result.moments.sample, NonGaussianRows):
         found.evidence = work.run("evidence for marks", result.mark_evidence)
-    found.members = work.run(
-        "equivalent graphs", bf.equivalence_class, result, time_limit=CLASS_SECONDS
-    )
-    save_new()
-    if found.members is not None:
-        found.higher_moments = work.run("higher moments", higher_moments, found.members)
-    found.average = work.run("averaged effects", _averaged, result, budget)
-    save_new()
+    if result.graph.is_bow_free():
+        found.members = work.run(
+            "equivalent graphs", bf.equivalence_class, result, time_limit=CLASS_SECONDS
+        )
+        save_new()
+        if found.members is not None:
+            found.higher_moments = work.run("higher moments", higher_moments, found.members)
+        found.average = work.run("averaged effects", _averaged, result, budget)
+        save_new()
     if graph_format is not None:
         work.output(echo, write(result.graph, format=graph_format).rstrip("\n"))
     elif as_json:
@@ -222,7 +223,7 @@ class _Findings:
                 if isinstance(part, Table):
                     yield replace(part, most=MAX_EFFECTS, rest=rest)
         yield ""
-        for sentence in self.warnings():
+        for sentence in self.warnings() if result.graph.is_bow_free() else result.notes:
             yield f"! {sentence}"
 
     def warnings(self) -> list[str]:
@@ -302,9 +303,14 @@ def _class_size(result: SearchResult, members: EquivalenceClass) -> str:
 
 
 def _equivalent_columns(moments: BlockMoments, members: EquivalenceClass) -> bool:
-    """Return whether the graphs of the columns are equivalent, too, by the exact decision."""
+    """Return whether the graphs of the columns are equivalent, too, by the exact decision.
+
+    Equivalent DAGs are: a covered edge can be reversed between blocks as between numbers.
+    """
     from bowfree.equivalence.decision import equivalent
 
+    if not any(edge.n_bidirected for edge in members.summary().rows):
+        return True
     if members.size > MAX_CHECKED:
         return False
     first, *others = (moments.expand(graph) for graph in members)

@@ -125,14 +125,14 @@ def index_pairs(d: int) -> list[tuple[int, int]]:
 
 
 def states_of_graph(graph: MixedGraph, pairs: Sequence[tuple[int, int]] | None = None) -> States:
-    """Return the state of each of these pairs, or of all pairs in order, in a BAP."""
+    """Return the state of each of these pairs, or of all pairs in order; that of a bow is ``<->``."""
     parents, spouses = graph._parents, graph._spouses
     states = [
-        FORWARD
+        BIDIRECTED
+        if spouses[i] >> j & 1
+        else FORWARD
         if parents[j] >> i & 1
-        else BACKWARD
-        if parents[i] >> j & 1
-        else BIDIRECTED * (spouses[i] >> j & 1)
+        else BACKWARD * (parents[i] >> j & 1)
         for i, j in (index_pairs(len(graph)) if pairs is None else pairs)
     ]
     return np.array(states, dtype=np.uint8)

@@ -177,7 +177,7 @@ def _graph_to_json(graph: MixedGraph) -> list[list[tuple[int, int]]]:
 def _graph_of_json(nodes: tuple[str, ...], content: list[list[tuple[int, int]]]) -> MixedGraph:
     directed, bidirected = ([(nodes[i], nodes[j]) for i, j in some] for some in content)
     graph = MixedGraph(nodes, directed, bidirected)
-    graph.check_bap()
+    graph.check_acyclic()
     return graph
 
 

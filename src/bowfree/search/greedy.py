@@ -36,6 +36,7 @@ from bowfree.data.options import DataOptions
 from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import BowfreeError, DataError, WorkersLost
 from bowfree.graph.mixed_graph import MixedGraph
+from bowfree.graph.text import quote
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import (
@@ -56,7 +57,7 @@ from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
 from bowfree.search.scheduler import DistrictScore, Scheduler, Score, Setup, to_pool
 from bowfree.search.targets import learn_targets
 from bowfree.space.knowledge import Knowledge
-from bowfree.space.search_space import SearchSpace
+from bowfree.space.search_space import SearchSpace, bow_error
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_path
 
@@ -64,6 +65,7 @@ from bowfree.validation import check_path
 #: simulations (20 and 40 variables, as many edges) .33 and .26 of the edges at 2, .28 and .18 at 3,
 #: .16 and .14 at 5, with ebic .25 and .11, .16 and .11, .17 and .07.
 FEW_ROWS = 3
+_MOST_IDENTIFIED = 100  # graphs whose identification is decided for a note
 
 
 @public
@@ -169,7 +171,9 @@ def greedy_search(
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
     climbs = (direction, neighbors, max_steps, plateau, work)
     chosen = Strategy.of(strategy, starts, restarts, rounds, *climbs, keep, window, cache_mb)
-    within = SearchSpace.of(space, graph_class, max_in_degree, max_district, max_edges, knowledge)
+    within = SearchSpace.of(
+        space, graph_class, max_in_degree, max_district, max_edges, knowledge, bows=True
+    )
     rule = ScoringRule(penalty, method, max_iter, gamma, smallest_effect)
     settings = _settings(chosen, rule, budget, holdout)
     options = DataOptions(
@@ -239,6 +243,16 @@ def search_moments(
     if own is not None:
         name = getattr(score, "__name__", type(score).__name__)
         notes = [f"scores are those of {name}; fits and averages use the normal likelihood"]
+    bows = space.knowledge.bows
+    if bows and (
+        isinstance(moments, JointMoments)
+        or isinstance(moments.sample, NonGaussianRows)
+        or rule.method == "ricf"
+    ):
+        raise bow_error(
+            space.knowledge,
+            "only searches of one table with errors='gaussian' and method='newton'",
+        )
     plan = strategy.plan(space.graph_class, len(names))
     for graph in plan.starts:
         space.check_start(graph, names)
@@ -259,7 +273,7 @@ def search_moments(
     try:
         with setup.errors_of(scheduler.core):
             scheduler.execute(plan)
-        if proof and strategy.name == "ils" and not scheduler.stopped:
+        if proof and not bows and strategy.name == "ils" and not scheduler.stopped:
             proved = prove(setup, scheduler.best_ends()[0].score, budget)
             if proved.better is not None:
                 scheduler.climb_from(proved.better)
@@ -283,6 +297,7 @@ def search_moments(
         best = [graph for graph, score in pool if score >= pool[0].score - TOLERANCE]
         # Independent of the last bit of a score: fewest bidirected edges, then by encoding.
         best.sort(key=lambda graph: (graph.n_bidirected, graph._parents, graph._spouses))
+        said += [_describe_bow(bow, best) for bow in bows]
         return SearchResult(
             graph=best[0],
             score=next(score for graph, score in pool if graph == best[0]),
@@ -338,6 +353,19 @@ def adapt_to_data(
             "edges and takes less time"
         )
     return space, rule, notes
+
+
+def _describe_bow(bow: tuple[str, str], best: Sequence[MixedGraph]) -> str:
+    """Return a note on whether the effect of a required bow is identified."""
+    x, y = map(quote, bow)
+    looked = best[:_MOST_IDENTIFIED]
+    found = [graph.identified().edge(f"{x} -> {y}").verdict for graph in looked]
+    least = "" if len(looked) == len(best) else "at least "
+    note = (
+        f"{x} -> {y}, with {x} <-> {y} required, is identified in {least}"
+        f"{found.count('identified')} of {len(best)} graphs with the best score (best_graphs)"
+    )
+    return note if len(best) == 1 else note + ", which may differ in its instruments and estimate"
 
 
 def check_finite_n(moments: Moments) -> None:

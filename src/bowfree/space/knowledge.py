@@ -33,6 +33,7 @@ Edge = tuple[str, str, str]
 _MIRROR = {"->": "<-", "<-": "->", "<->": "<->", "--": "--"}
 _STATE = {"->": FORWARD, "<-": BACKWARD, "<->": BIDIRECTED}
 _ALL = 0b1111
+_BOWS = {1 << FORWARD | 1 << BIDIRECTED: 1 << 4, 1 << BACKWARD | 1 << BIDIRECTED: 1 << 5}
 _WAVE = re.compile(r"(.+?)[_.][tTwW]?([0-9]{1,6})")
 _FIELDS = ("required", "forbidden", "tiers", "unconfounded")
 
@@ -51,7 +52,7 @@ class Knowledge:
     ----------
     required : iterable of edges
         Edges that every graph must have, as strings (``"x -> y"``, ``"x <-> y"``) or triples
-        ``("x", "->", "y")``.
+        ``("x", "->", "y")``. Both of these together are a bow, see `bows`.
     forbidden : iterable of edges
         Edges that no graph may have; ``"x -- y"`` forbids every edge between the two.
     tiers : iterable of iterables of str
@@ -198,10 +199,22 @@ class Knowledge:
             "unconfounded": list(self.unconfounded),
         }
 
+    @property
+    def bows(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (x, y) for which both ``x -> y`` and ``x <-> y`` are required.
+
+        :func:`bowfree.greedy_search` keeps a bow in every graph and learns the other edges. Other
+        searches, averages and equivalence classes are for graphs without bows.
+        """
+        confounded = [{a, b} for a, mark, b in self.required if mark == "<->"]
+        return tuple(edge for edge in self._required_arrows() if set(edge) in confounded)
+
     def permits(self, graph: MixedGraph) -> bool:
         """Test whether a graph has all required edges and no forbidden ones."""
         graph = graph_of(graph)
         masks = self.masks(graph.nodes)
+        if set(graph.bows()) != set(self.bows):
+            return False
         pairs = zip(index_pairs(len(graph)), states_of_graph(graph).tolist(), strict=True)
         return all(bool(masks[pair] >> state & 1) for pair, state in pairs)
 
@@ -212,7 +225,10 @@ class Knowledge:
         return MixedGraph(nodes, self._required_arrows(), both)
 
     def masks(self, nodes: Sequence[str]) -> npt.NDArray[np.uint8]:
-        """Return the permitted states: bit e of ``[i, j]``, i < j, permits state e of the pair."""
+        """Return the permitted states: bit e of ``[i, j]``, i < j, permits state e of the pair.
+
+        A pair that must be a bow has the state ``<->``, and bit 4 (``i -> j``) or 5 (``j -> i``).
+        """
         nodes = _names(nodes, "nodes")
         index = {name: i for i, name in enumerate(nodes)}
         self._check_names(index)
@@ -229,25 +245,23 @@ class Knowledge:
                 "two"
             )
 
+        required: dict[tuple[int, int], int] = {}
         for edge in self.required:
             i, j, mark = locate(edge)
-            state = 1 << _STATE[mark]
-            if not masks[i, j] & state:
-                a, b = short_repr(edge[0]), short_repr(edge[2])
-                reason = f"so is another edge between {a} and {b}"
-                if mark == "<->" or masks[i, j] == 1 << _STATE["<->"]:
-                    reason += (
-                        " (a search has no bows; fit the graph that it finds with the bow added)"
-                    )
-                raise contradiction(edge, reason)
-            masks[i, j] = state
+            required[i, j] = required.get((i, j), 0) | 1 << _STATE[mark]
+            masks[i, j] = required[i, j]
         self._check_acyclic(nodes)
         for edge in self.forbidden:
             i, j, mark = locate(edge)
             masks[i, j] &= _ALL ^ (0b1110 if mark == "--" else 1 << _STATE[mark])
-            if not masks[i, j]:
-                required = next(e for e in self.required if {e[0], e[2]} == {nodes[i], nodes[j]})
-                raise contradiction(required, f"{_display(edge)} is forbidden")
+            lost = required.get((i, j), 0) & ~int(masks[i, j])
+            if lost:
+                kept = next(
+                    e
+                    for e in self.required
+                    if locate(e)[:2] == (i, j) and lost >> _STATE[locate(e)[2]] & 1
+                )
+                raise contradiction(kept, f"{_display(edge)} is forbidden")
         # All pairs at once: a loop over the pairs of hundreds of variables takes too long.
         tier_of = {name: t for t, tier in enumerate(self.tiers) for name in tier}
         if tier_of:
@@ -260,7 +274,7 @@ class Knowledge:
         # Tiers and unconfounded variables can contradict required edges only.
         for edge in sorted(self.required, key=lambda edge: locate(edge)[1::-1]):
             i, j, mark = locate(edge)
-            if masks[i, j]:
+            if masks[i, j] >> _STATE[mark] & 1:
                 continue
             if mark != "<->":
                 late, early = (edge[0], edge[2]) if edge[1] == "->" else (edge[2], edge[0])
@@ -269,6 +283,9 @@ class Knowledge:
                 )
             name = next(name for name in self.unconfounded if name in edge)
             raise contradiction(edge, f"{short_repr(name)} is unconfounded")
+        for pair, states in required.items():
+            if states in _BOWS:
+                masks[pair] = 1 << BIDIRECTED | _BOWS[states]
         return masks
 
     def _check_names(self, index: Mapping[str, int]) -> None:

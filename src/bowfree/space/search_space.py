@@ -72,17 +72,21 @@ class SearchSpace:
         object.__setattr__(self, "knowledge", _check_knowledge(self.knowledge))
 
     @classmethod
-    def of(cls, space: Any, *values: Any) -> SearchSpace:
-        """Return `space`, or a new space if it is None, with the values of fields that are not None."""
+    def of(cls, space: Any, *values: Any, bows: bool = False) -> SearchSpace:
+        """Return `space`, or a new space if it is None, with the values of fields that are not None.
+
+        Unless the caller is for graphs with `bows`, a bow in the knowledge raises an error.
+        """
         names = [entry.name for entry in fields(cls)]
         changes = {k: v for k, v in zip(names, values, strict=False) if v is not None}
-        if space is None:
-            return cls(**changes)
-        if isinstance(space, SearchSpace):
-            return replace(space, **changes) if changes else space
-        raise BowfreeError(
-            f"space is an object of type {type(space).__name__}; pass a bowfree.SearchSpace"
-        )
+        if not isinstance(space, SearchSpace | None):
+            raise BowfreeError(
+                f"space is an object of type {type(space).__name__}; pass a bowfree.SearchSpace"
+            )
+        found = replace(space or cls(), **changes)
+        if found.knowledge.bows and not bows:
+            raise bow_error(found.knowledge, "only greedy_search and fit (bowfree learn)")
+        return found
 
     # --- for searches and samplers ---
 
@@ -229,6 +233,15 @@ class SearchSpace:
 
 
 SearchSpace.__doc__ = complete_docstring(SearchSpace).replace("; overrides that of `space`", "")
+
+
+def bow_error(knowledge: Knowledge, supported: str) -> KnowledgeError:
+    """Return an error about a bow that the knowledge requires."""
+    x, y = map(truncate, knowledge.bows[0])
+    return KnowledgeError(
+        f"the knowledge requires both {x} -> {y} and {x} <-> {y} (a bow), which {supported} "
+        "can use; drop one of the two"
+    )
 
 
 def _check_knowledge(value: Any) -> Knowledge:
