@@ -288,3 +288,23 @@ def test_learn_says_which_evidence_decided_each_mark(tmp_path):
 
 def test_learn_on_normal_data_does_not_mention_higher_moments(plants):
     assert "higher moments" not in run("learn", plants).stdout
+
+
+def test_equivalent_graphs_of_nominal_variables(tmp_path, monkeypatch):
+    """Those of a large class of DAGs are equivalent without a check; labels are short numbers."""
+    monkeypatch.setattr("bowfree.cli.learn.MAX_CHECKED", 1)
+    rng = np.random.default_rng(0)
+    hidden = rng.standard_normal(400)
+    team = np.digitize(hidden + rng.standard_normal(400), [-0.5, 0.5]) * 5.0
+    x, y = hidden + rng.standard_normal((2, 400))
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "x,y,team\n" + "".join(f"{a},{b},{c}\n" for a, b, c in zip(x, y, team, strict=True))
+    )
+    learn = ("learn", path, "--nominal", "team", "--penalty", "0.1")
+    dags = run(*learn, "--class", "dag").stdout
+    assert "6 equivalent DAGs, which fit every data set equally well" in dags
+    assert "400 observations of 3 variables (4 columns)" in dags
+    assert "team=5 " in dags
+    assert "team=10 " in dags
+    assert "if all variables were numbers" in run(*learn).stdout

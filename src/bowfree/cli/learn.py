@@ -223,14 +223,17 @@ class _Findings:
                 if isinstance(part, Table):
                     yield replace(part, most=MAX_EFFECTS, rest=rest)
         yield ""
-        for sentence in self.warnings() if result.graph.is_bow_free() else result.notes:
+        for sentence in self.warnings():
             yield f"! {sentence}"
 
     def warnings(self) -> list[str]:
         """Return the warnings of the report."""
         from bowfree.data.diagnostics import diagnose_if_rows
+        from bowfree.model.fitting import weak_instruments
         from bowfree.visualization.warnings import average_warnings, result_warnings
 
+        if self.fit is not None and not self.result.graph.is_bow_free():
+            return [*self.result.notes, *weak_instruments(self.fit)]
         if self.fit is None or self.members is None:
             return []
         checks = diagnose_if_rows(self.fit.moments, self.rows, self.result.holdout)
@@ -309,7 +312,7 @@ def _equivalent_columns(moments: BlockMoments, members: EquivalenceClass) -> boo
     """
     from bowfree.equivalence.decision import equivalent
 
-    if not any(edge.n_bidirected for edge in members.summary().rows):
+    if not any(edge.n_bidirected for edge in members.summary().edges):
         return True
     if members.size > MAX_CHECKED:
         return False

@@ -15,6 +15,7 @@ data-types, *PMLR* 104 (2019).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -26,7 +27,7 @@ from bowfree.data.moments import Moments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import Method
-from bowfree.results.display import Table
+from bowfree.results.display import Table, count
 from bowfree.text_reading import join_names
 
 Floats = npt.NDArray[np.float64]
@@ -61,9 +62,11 @@ def to_indicators(
                 f"nominal column {name!r} has {len(values)} categories, at most {MOST_CATEGORIES} are "
                 "allowed: drop it, or merge categories"
             )
+        labels = [f"{v:g}" for v in values]
         if name in categories:
-            values.sort(key=lambda v: categories[name][int(v)])
-        labels = [categories[name][int(v)] if name in categories else f"{v:g}" for v in values]
+            keys = _sort_keys([categories[name][int(v)] for v in values])
+            values = [value for _, value in sorted(zip(keys, values, strict=True))]
+            labels = [label for _, label in sorted(keys)]
         found = [np.where(observed, column == value, np.nan) for value in values[1:]]
         if len(found) < 2:
             blocks[name] = (name,)
@@ -82,6 +85,18 @@ def to_indicators(
     if twice:
         raise DataError(f"a category and a column are both named {quoted(twice)}: rename one")
     return blocks, np.column_stack(columns), tuple(notes)
+
+
+def _sort_keys(labels: list[str]) -> list[tuple[float, str]]:
+    """Return keys to sort by: numbers, if all are, written in a short form, or the labels."""
+    try:
+        numbers = [float(label) for label in labels]
+    except ValueError:
+        numbers = []
+    short = {f"{number:g}" for number in numbers if math.isfinite(number)}
+    if len(short) < len(labels):
+        return [(0.0, label) for label in labels]
+    return [(number, f"{number:g}") for number in numbers]
 
 
 def boolean_note(
@@ -224,7 +239,9 @@ class BlockMoments(Moments):
         return self.columns.to_dict() | {"blocks": blocks}
 
     def _headline(self) -> str:
-        return f"{self.columns._headline()} in {len(self.names)} blocks"
+        n_columns, variables = len(self.columns.names), count(len(self.names), "variable")
+        described = f"{variables} ({n_columns} columns)"
+        return self.columns._headline().replace(count(n_columns, "variable"), described)
 
     def _sections(self, most: int = 12) -> Iterable[str | Table]:  # type: ignore[override]
         return self.columns._sections(most)

@@ -178,17 +178,19 @@ def fit(
 
         result = resample_fit(result, n_bootstrap, interval, Budget(generator)).fit
     warn_if_doubtful(result.certificate)
-    _warn_if_weak(result)
+    for weak in weak_instruments(result):
+        warn(weak, FitWarning)
     if look:
         warn_if_several(result.certificate, result.n)
     warn_if_learned(context, result)
     return result
 
 
-def _warn_if_weak(fit: Fit) -> None:
-    """Warn of bows that the data hardly determine, by the rule of thumb for instruments (F < 10)."""
+def weak_instruments(fit: Fit) -> list[str]:
+    """Describe bows that the data hardly determine, by the rule of thumb for instruments (F < 10)."""
     if fit.graph.is_bow_free() or not math.isfinite(fit.n):
-        return
+        return []
+    found = []
     errors = fit.standard_errors().B
     for cause, effect in fit.graph.bows():
         x, y = fit.graph._node(cause), fit.graph._node(effect)
@@ -200,12 +202,12 @@ def _warn_if_weak(fit: Fit) -> None:
         noise = fit.n * errors[y, x] ** 2 * variance
         if not WEAK_INSTRUMENT * (noise - fit.Omega[y, y]) <= fit.n * fit.Omega[y, y]:
             strength = fit.n * fit.Omega[y, y] / (noise - fit.Omega[y, y])
-            warn(
+            found.append(
                 f"the instruments of {quote(cause)} -> {quote(effect)} are weak: an F statistic of "
                 f"about {strength:.3g}, below {WEAK_INSTRUMENT:g}; its interval and test are "
-                "unreliable",
-                FitWarning,
+                "unreliable"
             )
+    return found
 
 
 def fit_quietly(graph: GraphLike, data: Any = None, *, penalty: Penalty | None = None) -> Fit:
