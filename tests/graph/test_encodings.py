@@ -35,16 +35,6 @@ def test_transpose_and_union_agree_with_sets(masks, nodes):
     assert set(members(union(masks, nodes))) == set().union(*(sets[v] for v in members(nodes)))
 
 
-def test_bits_have_as_many_words_as_needed():
-    nodes = tuple(f"v{i}" for i in range(70))
-    parents, spouses = bf.MixedGraph(nodes, [("v69", "v0")], [("v1", "v64")])._bits()
-    assert parents.shape == (70, 2)
-    assert parents.dtype == np.uint64
-    assert parents[0].tolist() == [0, 1 << 5]
-    assert spouses[1].tolist() == [0, 1]
-    assert spouses[64].tolist() == [2, 0]
-
-
 @pytest.mark.parametrize("d", [0, 1, 3, 64, 65, 130])
 @pytest.mark.parametrize("similar", [True, False])
 def test_many_graphs_from_bits(d, similar):

@@ -21,21 +21,6 @@ def test_paths_of_a_triangle_with_a_bow():
     assert [str(path) for path in g.directed_paths("a", "c")] == ["a -> b -> c"]
 
 
-def test_colliders_on_a_path():
-    path = next(bf.parse("a -> b <-> c <- d -> e").paths("a", "e"))
-    assert path.colliders == ("b", "c")
-    assert path.length == 4
-    assert not path.is_directed
-    assert path.edges[1] == ("b", "<->", "c")
-
-
-def test_a_node_is_a_path_to_itself():
-    g = bf.parse("a -> b")
-    assert [path.nodes for path in g.paths("a", "a")] == [("a",)]
-    assert [path.length for path in g.directed_paths("b", "b")] == [0]
-    assert list(g.directed_paths("b", "a")) == []
-
-
 def test_paths_are_lazy():
     # A complete graph on 60 nodes has more paths than can be listed.
     nodes = [f"v{i}" for i in range(60)]
@@ -92,22 +77,6 @@ def test_treks_of_figure_1b():
         "x4 <- x3 <- x2 <-> x4",
         "x4 <-> x2 -> x3 -> x4",
     }
-
-
-def test_the_parts_of_a_trek():
-    trek = Trek(left=("i", "h"), right=("h", "k", "j"))
-    assert (trek.head, trek.is_simple) == ("h", True)
-    assert trek.nodes == ("i", "h", "k", "j")
-    assert str(trek) == "i <- h -> k -> j"
-    assert str(trek.reversed()) == "j <- k <- h -> i"
-    crossing = Trek(left=("i", "k"), right=("h", "i", "j"))
-    assert (crossing.head, crossing.is_simple) == (None, False)
-    assert crossing.edges == (
-        ("i", "<-", "k"),
-        ("k", "<->", "h"),
-        ("h", "->", "i"),
-        ("i", "->", "j"),
-    )
 
 
 @given(admgs(max_nodes=5))

@@ -2,62 +2,15 @@
 
 from itertools import combinations, permutations
 
-import pytest
 from hypothesis import given
 
 import bowfree as bf
 from graph_strategies import admgs, all_baps, mixed_graphs
 
 
-def test_districts_colliders_and_v_structures():
-    #   a -> b <-> c <-> e      d -> c
-    g = bf.parse("a -> b <-> c <-> e, d -> c")
-    assert g.districts() == (("a",), ("b", "c", "e"), ("d",))
-    assert g.skeleton() == {frozenset(p) for p in ("ab", "bc", "ce", "cd")}
-    assert g.collider_triples() == {
-        ("a", "b", "c"),
-        ("b", "c", "e"),
-        ("b", "c", "d"),
-        ("e", "c", "d"),
-    }
-    assert g.v_structures() == g.collider_triples()
-    assert g.add("b <-> e").v_structures() == {
-        ("a", "b", "c"),
-        ("a", "b", "e"),
-        ("b", "c", "d"),
-        ("e", "c", "d"),
-    }
-
-
 def test_topological_order_takes_the_first_free_node():
     assert bf.parse("c -> a, b, d -> b").topological_order() == ("c", "a", "d", "b")
     assert bf.parse("").topological_order() == ()
-
-
-def test_bows():
-    g = bf.parse("a -> b <-> a, b -> c, d -> c <-> d")
-    assert g.bows() == (("a", "b"), ("d", "c"))
-    assert not g.is_bow_free()
-    assert g.is_acyclic()
-    assert not g.is_bap()
-
-
-@pytest.mark.parametrize(
-    ("text", "classes"),
-    [
-        ("a -> b -> c", {"dag", "ancestral", "arid", "bap"}),
-        ("a -> b <-> c", {"ancestral", "arid", "bap"}),
-        ("a -> b -> c <-> a", {"arid", "bap"}),
-        ("a -> b -> c -> d, a <-> c, a <-> d, b <-> d", {"bap"}),
-        ("a -> b <-> a", set()),
-        ("a -> b -> a", set()),
-        ("", {"dag", "ancestral", "arid", "bap"}),
-    ],
-)
-def test_classes(text, classes):
-    g = bf.parse(text)
-    found = {name for name in ("dag", "ancestral", "arid", "bap") if getattr(g, f"is_{name}")()}
-    assert found == classes
 
 
 def test_counts_of_small_graphs():

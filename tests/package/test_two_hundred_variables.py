@@ -53,10 +53,3 @@ def test_a_fit_and_its_effects(found):
     a, b = found.graph.directed[0]
     assert effects.effect(of=a, on=b).estimate != 0
     assert "more: print(fit.summary()) has all" in str(fit)
-
-
-def test_random_graphs():
-    graph = bf.random_bap(D, max_in_degree=2, burn_in=100_000, rng=1)
-    assert len(graph) == D
-    assert graph.is_bap()
-    assert max(len(graph.parents(v)) + len(graph.spouses(v)) for v in graph.nodes) <= 2
