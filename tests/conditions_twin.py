@@ -77,7 +77,7 @@ class ConditionModel:
                 Omega[i, j] = Omega[j, i] = theta[number]
         return B, Omega, c
 
-    def laws(self, theta):
+    def distributions(self, theta):
         """Return mean and covariance matrix of each condition."""
         found = []
         for e in range(len(self.index)):
@@ -114,7 +114,7 @@ class ConditionModel:
     def sample(self, rng, theta, sizes):
         """Return (n, covariance matrix, mean) of a sample from each condition."""
         found = []
-        for n, (mean, Sigma) in zip(sizes, self.laws(theta), strict=True):
+        for n, (mean, Sigma) in zip(sizes, self.distributions(theta), strict=True):
             X = rng.multivariate_normal(mean, Sigma, size=n)
             found.append((n, np.cov(X.T, ddof=0), X.mean(axis=0)))
         return found

@@ -53,7 +53,7 @@ def mixed_graphs(
     bow_free: bool = False,
     names: tuple[str, ...] = ("a", "b", "c", "d", "e", "f", "g", "h"),
 ) -> MixedGraph:
-    """Draw a mixed graph; cyclic and with bows unless told otherwise."""
+    """Draw a mixed graph; cyclic and with bows by default."""
     nodes = draw(st.permutations(names))[: draw(st.integers(0, max_nodes))]
     order = draw(st.permutations(nodes))
     directed, bidirected = [], []

@@ -15,8 +15,8 @@ def one_of_each(graph, data):
     a, b = graph.nodes[:2]
     pair = {"of": a, "on": b}
     tests = bf.constraint_tests(graph, data)
-    gappy = data.assign(**{a: data[a].where(data[b] < data[b].quantile(0.8))})
-    robust = bf.fit(graph, gappy, missing="fiml", se="robust", test="yuan-bentler")
+    incomplete = data.assign(**{a: data[a].where(data[b] < data[b].quantile(0.8))})
+    robust = bf.fit(graph, incomplete, missing="fiml", se="robust", test="yuan-bentler")
     conditions = [bf.Condition(data), bf.Condition(data), bf.Condition(data, targets=[b])]
     joint = bf.fit(graph, conditions)
     samples = bf.structure_mcmc(data, steps=200, burn_in=20, thin=5, chains=2, rng=1)

@@ -230,7 +230,7 @@ def test_options_of_the_data_are_in_the_code(tmp_path):
     from bowfree.cli.tables import Source
     from bowfree.datasets.tables import ReadOptions
 
-    path = tmp_path / "gaps.csv"
+    path = tmp_path / "data.csv"
     path.write_text("x;y;w\n1,5;2;a\n2,5;-9;b\n4,0;3;c\n3,5;7;d\n")
     read = ReadOptions(("x", "y"), (), ("-9",), "semicolon", "comma")
     source = Source((path,), read, None, log=True, standardize=True, missing="listwise")

@@ -88,13 +88,13 @@ def wide_table(tmp_path):
 
 def test_lost_workers_of_the_chains_do_not_lose_the_search(wide_table, monkeypatch):
     class Vanishing(Clumsy):
-        def submit(self, task, /, version, work, piece):
+        def submit(self, task, /, version, work, item):
             self.number = int(work is run_block)
-            return super().submit(task, version, work, piece)
+            return super().submit(task, version, work, item)
 
     monkeypatch.setattr("bowfree.cli.options._executor", lambda address: Vanishing(bool))
     words = ("learn", wide_table, "--restarts", 2, "--json")
-    there = run(*words, "--scheduler", "tcp://nobody")
+    there = run(*words, "--scheduler", "tcp://nowhere")
     assert there.stderr.startswith("Warning: effects are averaged in this process: the ex")
     averages = [json.loads(done.stdout)["averaged"] for done in (there, run(*words))]
     assert averages[0] == averages[1]

@@ -118,8 +118,8 @@ def test_several_files(folder):
 def test_text_columns_and_incomplete_rows(folder, kind, command):
     """Conditions are text, a column that no graph needs too, and rows lack values."""
     table = pl.read_csv("data.csv").with_columns(note=pl.lit("text"))
-    gaps = pl.int_range(pl.len()) % 20 == 3
-    table = table.with_columns(y=pl.when(gaps).then(None).otherwise("y"))
+    lacking = pl.int_range(pl.len()) % 20 == 3
+    table = table.with_columns(y=pl.when(lacking).then(None).otherwise("y"))
     getattr(table, {"csv": "write_csv", "feather": "write_ipc"}.get(kind, f"write_{kind}"))(
         f"t.{kind}"
     )

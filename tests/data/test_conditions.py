@@ -48,8 +48,8 @@ def test_one_condition_without_targets_is_data_like_any_other():
     np.testing.assert_array_equal(
         bf.fit(CHAIN, [matrix]).B, bf.fit(CHAIN, cov=WATCHED.cov(), n=40).B
     )
-    gappy = WATCHED.mask(WATCHED > 2)
-    assert bf.fit(CHAIN, [bf.Condition(gappy)], missing="fiml").full_information
+    incomplete = WATCHED.mask(WATCHED > 2)
+    assert bf.fit(CHAIN, [bf.Condition(incomplete)], missing="fiml").full_information
 
 
 def test_a_column_that_says_the_condition():
@@ -184,14 +184,17 @@ BAD = {
         lambda: [bf.Condition(WATCHED, name="a"), bf.Condition(TREATED, name="a")],
         "two conditions are named 'a'",
     ),
-    "gaps": (lambda: two(TREATED.mask(TREATED > 1)), "condition '2': missing.*='listwise' drops"),
+    "missing values": (
+        lambda: two(TREATED.mask(TREATED > 1)),
+        "condition '2': missing.*='listwise' drops",
+    ),
     "one row": (lambda: two(TREATED[:1]), "condition '2': n = 1: data need at least 2 rows"),
     "something else among them": (
         lambda: [bf.Condition(WATCHED), TREATED],
         "entry 1 of the data is of type DataFrame, others are conditions",
     ),
     "a population": (lambda: two(None, cov=np.eye(3), n=np.inf), "condition '2': n = inf"),
-    "moments with gaps": (
+    "moments of incomplete rows": (
         lambda: two(bf.moments(TREATED.mask(TREATED > 6), missing="fiml")),
         "condition '2': n = .*: several conditions need complete unweighted rows",
     ),
@@ -281,13 +284,15 @@ def test_what_is_for_one_table_is_refused(options):
 
 
 def test_incomplete_rows_are_dropped_in_each_condition():
-    gappy = TREATED.mask(TREATED > 6)
+    incomplete = TREATED.mask(TREATED > 6)
     data = [
         bf.Condition(WATCHED, name="watched"),
-        bf.Condition(gappy, targets=["x"], name="treated"),
+        bf.Condition(incomplete, targets=["x"], name="treated"),
     ]
     found = bf.moments(data, missing="listwise")
-    complete = bf.moments([data[0], bf.Condition(gappy.dropna(), targets=["x"], name="treated")])
+    complete = bf.moments(
+        [data[0], bf.Condition(incomplete.dropna(), targets=["x"], name="treated")]
+    )
     assert found._same_as(complete)
     assert found.notes[0].startswith("condition 'treated': ")
     assert found.notes[0] in str(found)

@@ -39,7 +39,7 @@ def test_mardia_and_mahalanobis_against_the_definitions(d):
     assert "Warnings" in bf.report.render(fit, data=X)
 
 
-def test_outliers_have_the_law_of_a_row_left_out():
+def test_outliers_have_the_distribution_of_a_row_left_out():
     # A row against mean and covariance of the *other* rows: Hotelling's test of two samples, one of
     # which is the row. It has the same p-value as the row's place among all rows.
     n, d = 25, 3
@@ -48,8 +48,8 @@ def test_outliers_have_the_law_of_a_row_left_out():
     assert sorted(outlier.row for outlier in checks.outliers) == list(range(1, n + 1))
     for outlier in checks.outliers:
         rest = np.delete(X, outlier.row - 1, axis=0)
-        gap = X[outlier.row - 1] - rest.mean(axis=0)
-        t2 = (n - 1) / n * gap @ np.linalg.solve(np.cov(rest.T), gap)
+        deviation = X[outlier.row - 1] - rest.mean(axis=0)
+        t2 = (n - 1) / n * deviation @ np.linalg.solve(np.cov(rest.T), deviation)
         p_value = stats.f.sf(t2 * (n - 1 - d) / ((n - 2) * d), d, n - 1 - d)
         assert outlier.p_value == pytest.approx(p_value, rel=1e-9)
 
@@ -94,15 +94,15 @@ def test_the_result_as_text_and_table():
 # --- distances ---
 
 
-def rows_with_gaps(n, d, share, seed, scale=1.0):
+def incomplete_rows(n, d, share, seed, scale=1.0):
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(n, d)) + rng.normal(size=(n, 1))) * scale
     X[rng.random(X.shape) < share] = np.nan
     return X[np.isfinite(X).any(axis=1)]
 
 
-def test_without_gaps_both_ways_are_one():
-    X = rows_with_gaps(80, 4, 0.0, seed=1)
+def test_complete_rows_give_the_same_by_both_methods():
+    X = incomplete_rows(80, 4, 0.0, seed=1)
     whole = _distances(X - X.mean(axis=0))
     cells = _distances(IncompleteRows.of(X, "fiml"))
     assert_allclose(cells.squared * 79 / 80, whole.squared, rtol=1e-6)
@@ -111,7 +111,7 @@ def test_without_gaps_both_ways_are_one():
 
 
 def test_rows_by_their_observed_cells():
-    X = rows_with_gaps(60, 3, 0.3, seed=2)
+    X = incomplete_rows(60, 3, 0.3, seed=2)
     rows = IncompleteRows.of(X, "fiml")
     mean, S = rows.moments()
     found = _distances(rows)
@@ -154,7 +154,7 @@ def skewness_by_loops(X, least):
 
 
 def test_skewness_against_the_sum_over_rows():
-    X = rows_with_gaps(150, 3, 0.0, seed=6)
+    X = incomplete_rows(150, 3, 0.0, seed=6)
     X[:45, 0] = X[45:95, 1] = X[95:145, 2] = np.nan  # five rows have all three, too few for a test
     X[::9, 0] = np.where(np.isfinite(X[::9, 1]), np.nan, X[::9, 0])
     found = _distances(IncompleteRows.of(X, "fiml")).mardia
@@ -169,7 +169,7 @@ def test_variances_of_skewness_and_kurtosis():
     # 300 p-values: shares have standard errors of 0.013 and 0.029. Without the correction for
     # estimated moments hardly any p-value of the kurtosis would be below 0.5.
     found = [
-        _distances(IncompleteRows.of(rows_with_gaps(300, 4, 0.25, seed=k), "fiml")).mardia
+        _distances(IncompleteRows.of(incomplete_rows(300, 4, 0.25, seed=k), "fiml")).mardia
         for k in range(300)
     ]
     for p in (np.array([m.p_kurtosis for m in found]), np.array([m.p_skewness for m in found])):
@@ -189,18 +189,18 @@ def test_normal_data_of_many_variables_are_not_rejected():
 
 def test_too_many_triples_are_not_tested(monkeypatch):
     monkeypatch.setattr(diagnostics, "_MOST_WORK", 10**4)
-    found = _distances(IncompleteRows.of(rows_with_gaps(80, 4, 0.1, seed=9), "fiml"))
+    found = _distances(IncompleteRows.of(incomplete_rows(80, 4, 0.1, seed=9), "fiml"))
     assert np.isnan(found.mardia.p_skewness)
     assert np.isfinite(found.mardia.p_kurtosis)
 
 
-def test_departures_from_normality_are_noticed_through_gaps():
+def test_departures_from_normality_are_found_in_incomplete_rows():
     rng = np.random.default_rng(8)
     X = rng.chisquare(12, size=(300, 4))
     X[rng.random(X.shape) < 0.2] = np.nan
     assert _distances(IncompleteRows.of(X, "fiml")).mardia.p_skewness < 1e-3
     scale = np.sqrt(6 / rng.chisquare(8, size=(400, 1)))
-    found = _distances(IncompleteRows.of(rows_with_gaps(400, 4, 0.2, seed=4, scale=scale), "fiml"))
+    found = _distances(IncompleteRows.of(incomplete_rows(400, 4, 0.2, seed=4, scale=scale), "fiml"))
     assert found.mardia.p_kurtosis < 1e-3
 
 
@@ -210,7 +210,7 @@ def test_few_rows_have_no_tests():
     assert math.isnan(checks.variables[0].p_skewness)
     assert checks.warnings() == []
     Page(bf.report.render(bf.fit(bf.parse("x1, x2"), X), data=X))
-    found = _distances(IncompleteRows.of(rows_with_gaps(19, 2, 0.1, seed=5), "fiml"))
+    found = _distances(IncompleteRows.of(incomplete_rows(19, 2, 0.1, seed=5), "fiml"))
     assert np.isfinite(found.squared).all()
     assert np.isnan([found.mardia.p_kurtosis, found.mardia.p_skewness]).all()
 

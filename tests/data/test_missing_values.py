@@ -20,7 +20,7 @@ NAN = math.nan
 GRAPH = bf.MixedGraph(list("abc"), [("a", "b"), ("b", "c")], [("a", "c")])
 
 
-def rows_with_gaps(n=80, d=3, seed=1, share=0.25):
+def incomplete_rows(n=80, d=3, seed=1, share=0.25):
     """Return normal rows, some cells missing completely at random, no row without any."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
@@ -32,7 +32,7 @@ def named(X):
     return pd.DataFrame(X, columns=list("abcdefgh")[: X.shape[1]])
 
 
-X = rows_with_gaps()
+X = incomplete_rows()
 
 
 def slow_loglik(X, mu, Sigma):
@@ -121,7 +121,7 @@ def test_curvature_and_its_slow_twin():
 
 
 def test_full_information_finds_what_a_general_optimizer_finds():
-    data = named(rows_with_gaps(120, seed=4))
+    data = named(incomplete_rows(120, seed=4))
     chain = bf.parse("a -> b -> c")
     fit = bf.fit(chain, data, missing="fiml")
 
@@ -137,7 +137,7 @@ def test_full_information_finds_what_a_general_optimizer_finds():
 
 
 def test_full_information_without_a_graphs_claims_is_the_first_stage():
-    data = named(rows_with_gaps(100, seed=5))
+    data = named(incomplete_rows(100, seed=5))
     fit = bf.fit(GRAPH, data, missing="fiml")  # three edges on three nodes: nothing is claimed
     assert fit.df == 0
     assert_allclose(fit.Sigma, fit.moments.S, rtol=1e-6)
@@ -147,11 +147,11 @@ def test_full_information_without_a_graphs_claims_is_the_first_stage():
     assert not two.full_information
 
 
-def test_gaps_only_where_they_do_not_matter_change_nothing():
+def test_a_row_without_values_changes_nothing():
     # Every row complete but one that has nothing: as if it had not been there.
     complete = named(np.random.default_rng(6).normal(size=(60, 3)))
-    gappy = pd.concat([complete, named(np.full((1, 3), NAN))])
-    fit, plain = bf.fit(GRAPH, gappy, missing="fiml"), bf.fit(GRAPH, complete)
+    incomplete = pd.concat([complete, named(np.full((1, 3), NAN))])
+    fit, plain = bf.fit(GRAPH, incomplete, missing="fiml"), bf.fit(GRAPH, complete)
     assert fit.moments.notes == ("1 row without observed values dropped",)
     assert_allclose(fit.B, plain.B, atol=1e-9)
     assert_allclose(fit.loglik, plain.loglik)
@@ -187,7 +187,7 @@ def test_search_and_scores_use_the_first_stage():
 
 
 def test_a_graph_with_fewer_variables_forgets_the_others():
-    data = named(rows_with_gaps(100, 4, seed=8))
+    data = named(incomplete_rows(100, 4, seed=8))
     graph = bf.parse("a -> b")
     whole = bf.moments(data, missing="fiml")
     fit, direct = bf.fit(graph, whole), bf.fit(graph, data, missing="fiml")
@@ -195,27 +195,27 @@ def test_a_graph_with_fewer_variables_forgets_the_others():
     assert_allclose(fit.B, direct.B, atol=1e-9)
 
 
-def test_gaps_are_described_and_tested():
+def test_missing_values_are_described_and_tested():
     data = named(X)
-    gaps = bf.moments(data, missing="fiml").missing_values
-    assert gaps.missing == tuple(data.isna().sum())
-    assert sum(gaps.rows) == len(data)
+    missing = bf.moments(data, missing="fiml").missing_values
+    assert missing.missing == tuple(data.isna().sum())
+    assert sum(missing.rows) == len(data)
     found = saturated(Patterns.of(X))
     statistic = 0.0
-    for pattern, rows in zip(gaps.patterns, gaps.rows, strict=True):
+    for pattern, rows in zip(missing.patterns, missing.rows, strict=True):
         here = X[(np.isnan(X) == pattern).all(axis=1)]
         assert len(here) == rows
         o = ~pattern
         z = here[:, o].mean(axis=0) - found.mean[o]
         statistic += rows * z @ np.linalg.inv(found.Sigma[np.ix_(o, o)]) @ z
-    assert_allclose(gaps.statistic, statistic, rtol=1e-6)
-    assert gaps.df == (~gaps.patterns).sum() - 3
-    assert "Little's test" in str(gaps)
-    assert "none" in str(gaps)
+    assert_allclose(missing.statistic, statistic, rtol=1e-6)
+    assert missing.df == (~missing.patterns).sum() - 3
+    assert "Little's test" in str(missing)
+    assert "none" in str(missing)
     assert bf.moments(data.dropna()).missing_values is None
 
 
-def test_littles_test_sees_gaps_that_depend_on_values():
+def test_littles_test_rejects_missing_values_that_depend_on_others():
     rng = np.random.default_rng(10)
     Z = rng.normal(size=(400, 3)) + rng.normal(size=(400, 1))
     chance, dependent = Z.copy(), Z.copy()
@@ -225,7 +225,7 @@ def test_littles_test_sees_gaps_that_depend_on_values():
     assert bf.moments(dependent, missing="fiml").missing_values.p_value < 1e-6
 
 
-def test_weights_and_gaps_go_together():
+def test_weights_with_missing_values():
     # A row of weight two is a row given twice, for estimates.
     data = named(X)
     twice = pd.concat([data, data.iloc[:20]])

@@ -57,7 +57,7 @@ def test_a_large_table_is_gone_through_in_parts(far, order, weighted, monkeypatc
 
 
 @pytest.mark.parametrize("row", [0, 57, 100])
-def test_gaps_and_constant_columns_are_seen_in_every_part(row, monkeypatch):
+def test_missing_values_and_constant_columns_are_seen_in_every_part(row, monkeypatch):
     monkeypatch.setattr(sample, "_CELLS", 40)
     X = np.random.default_rng(3).normal(size=(101, 4))
     X[:, 2] = 7.0

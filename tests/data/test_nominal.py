@@ -131,10 +131,10 @@ def test_some_of_the_variables():
 
 
 def test_missing_labels_are_missing_values():
-    gaps = FRAME.assign(team=[None if k < 10 else label for k, label in enumerate(TEAM)])
+    incomplete = FRAME.assign(team=[None if k < 10 else label for k, label in enumerate(TEAM)])
     with pytest.raises(bf.errors.DataError, match=r"missing .*'team'"):
-        bf.moments(gaps, nominal=["team"])
-    found = bf.moments(gaps, nominal=["team"], missing="listwise")
+        bf.moments(incomplete, nominal=["team"])
+    found = bf.moments(incomplete, nominal=["team"], missing="listwise")
     assert found.n == N - 10
 
 

@@ -35,12 +35,12 @@ def test_one_column(column, kind):
     assert odd == ({} if kind is None else {kind: ["c"]})
 
 
-def test_gaps_and_few_rows():
+def test_missing_values_and_few_rows():
     column = np.arange(40.0)
     column[3] = np.nan
     assert odd_columns(["id"], column[:, None]) == {"identifier": ["id"]}
     assert odd_columns(["id"], np.arange(5.0)[:, None]) == {}
-    assert odd_columns(["gap"], np.full((5, 1), np.nan)) == {}
+    assert odd_columns(["empty"], np.full((5, 1), np.nan)) == {}
 
 
 def test_many_different_values_after_the_first_thousand():

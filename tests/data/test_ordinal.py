@@ -196,7 +196,11 @@ BAD = {
     "same order": (same, ["a", "b"], "'b' and 'a': their polychoric correlation is 1 or -1"),
     "no order": (frame().assign(a=pd.Categorical(frame().a)), [], r"non-numeric column 'a'"),
     "text": (frame().assign(a="x"), ["a"], "non-numeric column 'a'"),
-    "gaps": (frame().astype(float).where(lambda t: t > 0), ["a"], "with ordered categories; use"),
+    "missing values": (
+        frame().astype(float).where(lambda t: t > 0),
+        ["a"],
+        "with ordered categories; use",
+    ),
 }
 
 
@@ -206,7 +210,7 @@ def test_bad_input(data, ordinal, message):
         bf.moments(data, ordinal=ordinal, missing="fiml")
 
 
-def test_rows_with_gaps_can_be_left_out():
+def test_incomplete_rows_can_be_dropped():
     data = frame().astype(float)
     data.iloc[::10, 0] = np.nan
     moments = bf.moments(data, ordinal=["a"], missing="listwise")
@@ -217,7 +221,7 @@ def test_rows_with_gaps_can_be_left_out():
 # --- missing values ---
 
 
-def gappy_rows(n, seed, ordinal=(True, True, False, False)):
+def incomplete_rows(n, seed, ordinal=(True, True, False, False)):
     """Two columns of categories and two of numbers, a quarter of the values missing."""
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(n, 4)) @ np.linalg.cholesky(0.4 + 0.6 * np.eye(4)).T
@@ -260,14 +264,14 @@ def slow_pair(first, second):
 
 @pytest.mark.parametrize("pair", [(1, 0), (2, 0), (3, 2)])
 def test_pairs_use_all_rows_in_which_both_are_observed(pair):
-    rows = gappy_rows(300, 1)
+    rows = incomplete_rows(300, 1)
     slow = slow_pair(*((rows.X[:, k], rows.ordinal[k]) for k in pair))
     assert_allclose(rows.correlations()[pair], slow, atol=1e-5)
 
 
 def test_influences_of_incomplete_rows_and_their_slow_twin():
     n = 2000
-    rows = gappy_rows(n, 2)
+    rows = incomplete_rows(n, 2)
     r, influence = rows.estimates
     some = range(0, n, 50)
     left = [MixedRows(np.delete(rows.X, k, axis=0), rows.ordinal).estimates[0] for k in some]
@@ -280,7 +284,7 @@ def test_influences_of_incomplete_rows_and_their_slow_twin():
 
 
 def test_fit_of_incomplete_categories():
-    table = pd.DataFrame(gappy_rows(500, 3).X, columns=list("abcd"))
+    table = pd.DataFrame(incomplete_rows(500, 3).X, columns=list("abcd"))
     options = {"ordinal": ["a", "b"], "missing": "pairwise"}
     moments = bf.moments(table, **options)
     assert "3 rows without observed values were dropped" in moments.notes
@@ -310,6 +314,6 @@ def test_fit_of_incomplete_categories():
     ],
 )
 def test_missing_values_that_cannot_be_used(change, options, message):
-    table = pd.DataFrame(gappy_rows(60, 4).X, columns=list("abcd")).assign(**change)
+    table = pd.DataFrame(incomplete_rows(60, 4).X, columns=list("abcd")).assign(**change)
     with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(table, **{"ordinal": ["a"], **options})

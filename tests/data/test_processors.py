@@ -21,7 +21,7 @@ def fingerprints():
     X = np.round(
         rng.normal(size=(200, 6)) @ (np.tril(rng.normal(size=(6, 6))) * 0.4 + np.eye(6)).T, 4
     )
-    gaps = rng.random(X.shape) < 0.15
+    lost = rng.random(X.shape) < 0.15
     codes = np.column_stack([np.digitize(X[:, :4], [-0.8, 0.2, 1.0]), X[:, 4:]])
     weights, ordinal = np.linspace(0.5, 2, 200), ["x1", "x2", "x3", "x4"]
     two = [bf.Condition(X[:100]), bf.Condition(X[100:] + 1)]
@@ -31,13 +31,13 @@ def fingerprints():
         "shrinkage": bf.moments(X, shrinkage="auto"),
         "stream": bf.moments(iter([X[:90], X[90:]])),
         "conditions": bf.moments(two, means="shared"),
-        "missing": bf.moments(np.where(gaps, np.nan, X), missing="fiml"),
-        "weighted missing": bf.moments(np.where(gaps, np.nan, X), missing="fiml", weights=weights),
+        "missing": bf.moments(np.where(lost, np.nan, X), missing="fiml"),
+        "weighted missing": bf.moments(np.where(lost, np.nan, X), missing="fiml", weights=weights),
         "Spearman": bf.moments(X, correlation="spearman"),
         "Kendall": bf.moments(X, correlation="kendall"),
         "indefinite": bf.moments(X[:5], correlation="kendall"),  # replaced by the nearest
         "categories": bf.moments(codes, ordinal=ordinal),
-        "pairwise": bf.moments(np.where(gaps, np.nan, codes), ordinal=ordinal, missing="pairwise"),
+        "pairwise": bf.moments(np.where(lost, np.nan, codes), ordinal=ordinal, missing="pairwise"),
     }
     return {name: f"{m.n:g} {hashlib.md5(m.S).hexdigest()}" for name, m in cases.items()}
 

@@ -1,4 +1,4 @@
-"""Tables in pieces: the same moments, to the bit, however they are cut; in memory that stays."""
+"""Tables in pieces: the same moments, to the bit, however they are cut, in constant memory."""
 
 import tracemalloc
 
@@ -112,9 +112,9 @@ def test_dask(kept, monkeypatch):
 
 
 def test_a_small_table_is_like_any_other():
-    gappy = frame(ROWS[:400]).mask(np.random.default_rng(1).random((400, 3)) < 0.1)
-    pieces = (gappy[k : k + 90] for k in range(0, 400, 90))
-    whole, found = bf.moments(gappy, missing="fiml"), bf.moments(pieces, missing="fiml")
+    incomplete = frame(ROWS[:400]).mask(np.random.default_rng(1).random((400, 3)) < 0.1)
+    pieces = (incomplete[k : k + 90] for k in range(0, 400, 90))
+    whole, found = bf.moments(incomplete, missing="fiml"), bf.moments(pieces, missing="fiml")
     assert found.S.tobytes() == whole.S.tobytes()
     lazy = pl.from_pandas(frame(ROWS[:400])).lazy()
     robust = bf.fit(bf.parse("a -> b -> c"), lazy, se="robust")
@@ -136,7 +136,7 @@ def test_memory_stays_constant(only_sums):
     assert peak(40) < 1.1 * peak(4)
 
 
-def test_rows_with_gaps_are_left_out(only_sums):
+def test_incomplete_rows_are_dropped(only_sums):
     X = ROWS[:5000].copy()
     X[[3, 4000], [0, 1]] = np.nan
     found = bf.moments(cut(X, 100), missing="listwise")

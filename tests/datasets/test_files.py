@@ -161,12 +161,12 @@ def test_bad_files(text, problem, read):
 def test_one_error_names_all_problems(read):
     with pytest.raises(bf.errors.ParseError) as caught:
         read('x,y,z\n1,red,2\n"2",blue,3,\n'.replace(",3,", ",3") + "\n?,a,\n4,b,5\n")
-    first, x, y, gaps, _, nominal, remedy = str(caught.value).split("\n")
+    first, x, y, missing, _, nominal, remedy = str(caught.value).split("\n")
     assert nominal.endswith("nominal=['y']")
     assert first == "data.csv:"
     assert x.startswith("  column 'x': '?' in line 5: not a number")
     assert y.startswith("  column 'y': 'red' in line 2, 'blue' in line 3, 'a' in line 5 and 1 more")
-    assert gaps == "  missing values in z (1)"
+    assert missing == "  missing values in z (1)"
     assert remedy.endswith("drop=['x', 'y']")
 
 

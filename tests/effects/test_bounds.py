@@ -37,7 +37,7 @@ def sampled(seed, d, *, density=0.5, n=300):
 
 
 def test_one_edge():
-    # x -> y, x <- y and x <-> y cannot be told apart: an effect either way, or none.
+    # x -> y, x <- y and x <-> y are equivalent: an effect either way, or none.
     bounds = bf.effect_bounds(
         bf.equivalence_class(bf.parse("x -> y")), cov=[[1.0, -0.5], [-0.5, 2.0]], n=100
     )
@@ -145,8 +145,8 @@ def test_a_search_result_has_data_and_knowledge():
     frame = dict(zip("xyz", X.T, strict=True))
     free = bf.effect_bounds(bf.greedy_search(frame, rng=0))
     tiers = bf.Knowledge(tiers=[["x"], ["y"], ["z"]], unconfounded=["y"])
-    told = bf.greedy_search(frame, knowledge=tiers, rng=0)
-    known = bf.effect_bounds(told)
+    found = bf.greedy_search(frame, knowledge=tiers, rng=0)
+    known = bf.effect_bounds(found)
     assert (free.n_members, known.n_members) == (5, 1)
     assert_equal(known, bounds_twin([graph], np.cov(X, rowvar=False), 400))
     assert known.sign[2, 0] == 1
@@ -189,7 +189,7 @@ def test_total_effects_are_interventions():
         done = bf.intervene(fitted, do={name: 1.0})
         np.testing.assert_allclose(done.mean, effects[:, j], atol=1e-12)
         assert done.covariance[j].tolist() == [0.0] * 6
-    # Without an intervention on an ancestor nothing changes: roots keep their law.
+    # Without an intervention on an ancestor nothing changes: roots keep their distribution.
     last = graph.topological_order()[-1]
     kept = [i for i, name in enumerate(graph.nodes) if name != last]
     done = bf.intervene(fitted, do={last: 5.0})

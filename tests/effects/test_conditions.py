@@ -32,9 +32,9 @@ def test_an_intervention_settles_an_effect():
     control = bf.Condition({"x": x, "y": 0.8 * x + y})
     set_x = bf.Condition({"x": 2 * y, "y": 1.6 * y + x}, targets=["x"])
     open_ = bf.effect_bounds(bf.exhaustive_search([control])).effect(of="x", on="y")
-    settled = bf.effect_bounds(bf.exhaustive_search([control, set_x])).effect(of="x", on="y")
+    identified = bf.effect_bounds(bf.exhaustive_search([control, set_x])).effect(of="x", on="y")
     assert open_.lower == 0 < open_.upper
-    assert settled.lower == settled.upper == pytest.approx(0.8, abs=0.1)
+    assert identified.lower == identified.upper == pytest.approx(0.8, abs=0.1)
 
 
 @pytest.mark.parametrize("targets", [[(), ("v2",)], [(), ("v0", "v3"), ("v1",)]])

@@ -187,10 +187,10 @@ def test_an_average_weighs_its_classes():
 
 def test_threads_seeds_and_progress_change_nothing():
     g = bf.parse("a -> b -> c -> d <- a, b -> d, a -> c")
-    told = []
-    first = bf.design(g, max_targets=2, n_jobs=2, rng=5, progress=told.append)
+    reports = []
+    first = bf.design(g, max_targets=2, n_jobs=2, rng=5, progress=reports.append)
     assert first == bf.design(g, max_targets=2)
-    assert (told[0].what, told[0].done, told[-1].done) == ("experiments", 0, 10)
+    assert (reports[0].what, reports[0].done, reports[-1].done) == ("experiments", 0, 10)
 
 
 def test_limits_are_reported():

@@ -107,7 +107,7 @@ def test_without_usable_rows_there_is_no_vuong(given, why):
     assert why in str(found)
     assert found.pair("chain", "full").test == "chi-square difference"
     nested = bf.compare([GRAPHS["chain"], GRAPHS["full"]], **given)
-    assert nested.vuong == ""  # nobody asked
+    assert nested.vuong == ""  # not requested
 
 
 @pytest.mark.parametrize(

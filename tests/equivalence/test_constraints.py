@@ -119,7 +119,7 @@ def test_robust_statistics_are_standard_normal_whatever_the_errors():
     assert np.all(np.std(standard, axis=0) > 1.12)
 
 
-def test_gaps_choose_robust_tests():
+def test_missing_values_choose_robust_tests():
     graph = bf.parse("x1 -> x2 -> x3")
     data = bf.random_sem(graph, rng=5).sample(300, rng=1)
     data[::3, 1] = np.nan

@@ -305,11 +305,11 @@ def test_likelihoods_agree_with_the_decision(seed):
         assert bf.fit(h, cov=S, n=2000, n_starts=8, rng=0).loglik == pytest.approx(best, rel=1e-8)
     for _ in range(6):
         h = change_edges(rng, g, 2)
-        gap = bf.score(g, cov=Sigma, n=np.inf) - bf.score(h, cov=Sigma, n=np.inf)
+        loss = bf.score(g, cov=Sigma, n=np.inf) - bf.score(h, cov=Sigma, n=np.inf)
         if bf.equivalent(g, h):
-            assert abs(gap) < 1e-10
+            assert abs(loss) < 1e-10
         else:
-            assert gap > 1e-8
+            assert loss > 1e-8
 
 
 # -- bad input --

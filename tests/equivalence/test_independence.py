@@ -11,15 +11,15 @@ CHAIN = bf.parse("x -> y -> z")
 MIXED = bf.parse("a -> b -> c -> d, b <-> d, a <-> e, e -> d")
 
 
-def rows_of(graph, n, seed, law="exponential"):
+def rows_of(graph, n, seed, distribution="exponential"):
     """Rows of a linear model with independent errors and hidden causes of one distribution."""
     rng = np.random.default_rng(seed)
     d = len(graph)
-    e = getattr(rng, law)(size=(n, d))
+    e = getattr(rng, distribution)(size=(n, d))
     for i, j in [
         (graph.nodes.index(a), graph.nodes.index(b)) for a, m, b in graph.edges if m == "<->"
     ]:
-        h = getattr(rng, law)(size=n)
+        h = getattr(rng, distribution)(size=n)
         e[:, i] += h
         e[:, j] += h
     B = np.zeros((d, d))
@@ -115,20 +115,20 @@ def test_covariance_of_the_means_is_that_of_samples():
 
 
 @pytest.mark.parametrize(
-    "law", ["exponential", "standard_normal", "uniform", "laplace", "lognormal"]
+    "distribution", ["exponential", "standard_normal", "uniform", "laplace", "lognormal"]
 )
-def test_size_and_power(law):
+def test_size_and_power(distribution):
     true = wrong = 0
     for seed in range(80):
-        data = frame(CHAIN, rows_of(CHAIN, 300, seed, law))
+        data = frame(CHAIN, rows_of(CHAIN, 300, seed, distribution))
         true += bf.independence_tests(CHAIN, data).p_value < 0.05
         wrong += bf.independence_tests(bf.parse("x <- y <- z"), data).p_value < 0.05
     assert true <= 8  # binomial(80, .05): exceeded with probability .02
-    if law in ("exponential", "lognormal"):
+    if distribution in ("exponential", "lognormal"):
         assert wrong == 80
-    if law == "uniform":
+    if distribution == "uniform":
         assert wrong > 30
-    if law == "standard_normal":
+    if distribution == "standard_normal":
         assert wrong <= 8
 
 

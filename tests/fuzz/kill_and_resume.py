@@ -72,8 +72,8 @@ def kill_until_done(seed: int, random_moment: random.Random, folder: Path) -> tu
             running.communicate()
             kills += 1
             continue
-        strangers = [name for name in os.listdir(folder) if name != checkpoint.name]
-        return kills, pickle.loads(answer) == expected and not strangers
+        others = [name for name in os.listdir(folder) if name != checkpoint.name]
+        return kills, pickle.loads(answer) == expected and not others
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ def test_corollary_neig():
     for graph in all_baps(3):
         d = len(graph)
         labels = rng.uniform(0.5, 1, (d, d)) * rng.choice([-1, 1], (d, d))
-        gaps = []
+        errors = []
         for size in (1e-3, 1e-4):
             B, Omega = np.zeros((d, d)), np.eye(d)
             for a, b in graph.directed:
@@ -39,8 +39,8 @@ def test_corollary_neig():
             Sigma = bf.LinearSEM(graph, B, Omega).covariance()
             # B + B' and Omega do not overlap: there are no bows.
             first_order = Omega + B + B.T
-            gaps.append(np.abs(Sigma - first_order).max())
+            errors.append(np.abs(Sigma - first_order).max())
             # A zero of Sigma next to I is a zero parameter, and the other way round.
             assert ((np.abs(Sigma) < size / 4) == (first_order == 0)).all()
-        # The gap is of second order: a hundredth at a tenth of the size (or there is none).
-        assert gaps[1] <= 0.011 * gaps[0] + 1e-15
+        # The error is of second order: a hundredth at a tenth of the size (or there is none).
+        assert errors[1] <= 0.011 * errors[0] + 1e-15

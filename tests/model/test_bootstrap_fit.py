@@ -197,11 +197,11 @@ def test_it_is_the_bootstrap_of_a_fit():
 
 
 # Data of every kind: a standard error of 60 samples is that of the sandwich within 30 %.
-GAPPY = DATA.assign(y=DATA.y.where(DATA.x < 1))
+INCOMPLETE = DATA.assign(y=DATA.y.where(DATA.x < 1))
 CODES = DATA.apply(lambda x: np.digitize(x, [-1, 0, 1]))
 KINDS = {
-    "fiml": (GAPPY, {"missing": "fiml"}),
-    "two-stage": (GAPPY, {"missing": "two-stage"}),
+    "fiml": (INCOMPLETE, {"missing": "fiml"}),
+    "two-stage": (INCOMPLETE, {"missing": "two-stage"}),
     "ranks": (DATA, {"correlation": "spearman"}),
     "categories": (CODES, {"ordinal": list("xyz")}),
     "weights": (DATA, {"weights": np.linspace(1, 2, 150)}),

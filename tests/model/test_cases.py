@@ -120,15 +120,15 @@ def test_a_covariance_matrix_has_no_means():
 
 
 @pytest.mark.parametrize("missing", ["fiml", "two-stage"])
-def test_a_fit_to_rows_with_gaps_predicts_by_its_own_means(missing):
+def test_a_fit_to_incomplete_rows_predicts_by_its_own_means(missing):
     """Cells of y are missing where x is large, so that the mean of those that are there is off."""
-    gappy = DATA.assign(y=DATA["y"].where(DATA["x"] < 10.5))
-    saturated = bf.fit(bf.parse("x -> y -> z <- x"), gappy, missing=missing)
-    moments = bf.moments(gappy, missing=missing)
+    incomplete = DATA.assign(y=DATA["y"].where(DATA["x"] < 10.5))
+    saturated = bf.fit(bf.parse("x -> y -> z <- x"), incomplete, missing=missing)
+    moments = bf.moments(incomplete, missing=missing)
     np.testing.assert_allclose(saturated.mean, moments.mean, rtol=1e-6)
     slopes = np.linalg.solve(moments.S[np.ix_([0, 2], [0, 2])], moments.S[[0, 2], 1])
     line = moments.mean[1] + (DATA[["x", "z"]] - moments.mean[[0, 2]]) @ slopes
     np.testing.assert_allclose(saturated.predict(DATA, of="y")["y"], line, rtol=1e-5)
-    left = saturated.residuals(gappy)
-    assert np.isnan(left["y"][gappy["y"].isna()]).all()
+    left = saturated.residuals(incomplete)
+    assert np.isnan(left["y"][incomplete["y"].isna()]).all()
     np.testing.assert_allclose(left["x"], DATA["x"] - moments.mean[0], atol=1e-6)

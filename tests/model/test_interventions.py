@@ -163,7 +163,9 @@ def test_fits_are_those_of_the_twin(kinds, d, seed, means):
     assert fit.converged
     assert fit.loglik == pytest.approx(loglik, rel=1e-9)
     assert sum(part.loglik for part in fit.conditions) == pytest.approx(loglik, rel=1e-9)
-    for e, (condition, (_, Sigma)) in enumerate(zip(fit.conditions, model.laws(best), strict=True)):
+    for e, (condition, (_, Sigma)) in enumerate(
+        zip(fit.conditions, model.distributions(best), strict=True)
+    ):
         np.testing.assert_allclose(condition.Sigma, Sigma, atol=1e-4, rtol=1e-4)
         if kinds[e] != "perfect":
             B, Omega, _ = model.matrices(best, e)
@@ -202,7 +204,7 @@ def test_standard_errors_are_those_of_the_curvature(kind, means, seed):
 @given(seed=st.integers(0, 10**6))
 def test_the_truth_is_found_in_population_matrices(kind, seed):
     graph, model, theta, _ = sampled(kind, seed, d=4)
-    exact = [(1000, Sigma, mean) for mean, Sigma in model.laws(theta)]
+    exact = [(1000, Sigma, mean) for mean, Sigma in model.distributions(theta)]
     fit = bf.fit(graph, moments(graph, kind, TARGETS, exact))
     assert fit.chi2 == pytest.approx(0, abs=1e-5)
     for e, (B, Omega, _) in enumerate(fit.own):
@@ -217,7 +219,7 @@ def test_parameters_are_as_many_as_the_matrices_have_dimensions(kind, seed):
     graph, model, theta, data = sampled(kind, seed, d=4)
 
     def matrices(theta):
-        return np.array([Sigma for _, Sigma in model.laws(theta)]).ravel()
+        return np.array([Sigma for _, Sigma in model.distributions(theta)]).ravel()
 
     slopes = [(matrices(theta + u) - matrices(theta)) / 1e-6 for u in 1e-6 * np.eye(model.size)]
     fit = bf.fit(graph, moments(graph, kind, TARGETS, data))

@@ -1,4 +1,4 @@
-"""Covariance matrices at the edge of what the gate lets through: a result and a flag, no crash."""
+"""Covariance matrices that barely pass input validation: a result and a flag, no crash."""
 
 import math
 import subprocess

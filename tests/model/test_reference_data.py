@@ -1,4 +1,4 @@
-"""Agreement with lavaan on real tables: not normal, with gaps (``tests/reference/incomplete``).
+"""Agreement with lavaan on real tables: not normal, with missing values (``tests/reference/incomplete``).
 
 lavaan's own optimizer stops at about 1e-6 of the estimates, its EM (the first of two stages) at
 about 1e-4 of a standard error; ours go on, and the log-likelihoods say so.
@@ -92,7 +92,7 @@ def test_complete_rows(case, name, options):
 def test_saturated_moments(case):
     moments = bf.moments(table(case, "missing"), missing="two-stage")
     mean, cov = np.array(case["saturated"]["mean"]), np.array(case["saturated"]["cov"])
-    # lavaan has the variables in the order of its model; they are told apart by their means.
+    # lavaan has the variables in the order of its model; their means identify them.
     d = len(mean)
     order = min(permutations(range(d)), key=lambda o: np.abs(moments.mean[list(o)] - mean).max())
     assert_allclose(moments.mean[list(order)], mean, atol=1e-4)

@@ -53,7 +53,7 @@ def read_mutations() -> list[Mutation]:
     return [Mutation(**entry | {"tests": tuple(entry["tests"])}) for entry in entries]
 
 
-class Workshop:
+class Copy:
     """A copy of the tree with a core of its own."""
 
     def __init__(self, place: Path) -> None:
@@ -158,29 +158,29 @@ def main(words: list[str]) -> int:
         print(f"no mutation matches {' '.join(words)}")
         return 1
     with tempfile.TemporaryDirectory(prefix="bowfree-mutate-") as place:
-        shop = Workshop(Path(place))
+        copy = Copy(Path(place))
         # The mutations of the core come last, so that its original is built once.
         chosen.sort(key=lambda mutation: mutation.file.startswith("cpp/"))
-        shop.make()
+        copy.make()
         # A test that fails anyway notices nothing.
-        if failed := shop.failures(tuple(sorted({test for m in chosen for test in m.tests}))):
+        if failed := copy.failures(tuple(sorted({test for m in chosen for test in m.tests}))):
             print("fails without any mutation:", *failed, sep="\n")
             return 1
-        fates = []
+        outcomes = []
         for mutation in chosen:
             began = time.monotonic()
             try:
-                failed = shop.noticed_by(mutation)
-                fates.append("killed" if failed else "SURVIVED")
+                failed = copy.noticed_by(mutation)
+                outcomes.append("killed" if failed else "SURVIVED")
             except (ValueError, RuntimeError) as error:
                 failed = [str(error)]
-                fates.append("NOT TRIED")
+                outcomes.append("NOT TRIED")
             seconds = time.monotonic() - began
-            print(f"{fates[-1]:9}  {seconds:4.0f} s  {mutation.file}: {mutation.what}")
+            print(f"{outcomes[-1]:9}  {seconds:4.0f} s  {mutation.file}: {mutation.what}")
             print("".join(f"{'':19}{line}\n" for line in failed[:1]), end="", flush=True)
-    killed = fates.count("killed")
-    print(f"{killed} of {len(fates)} mutations killed")
-    return 0 if killed == len(fates) else 1
+    killed = outcomes.count("killed")
+    print(f"{killed} of {len(outcomes)} mutations killed")
+    return 0 if killed == len(outcomes) else 1
 
 
 if __name__ == "__main__":

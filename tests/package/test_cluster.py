@@ -89,12 +89,12 @@ def cluster(folder, workers, patience=60):
         gc.collect()  # warnings about sockets that dask leaves open belong to this test
 
 
-def when_begun(action, pieces=3):
-    """Return a progress callback that acts once some pieces are done."""
+def when_begun(action, tasks=3):
+    """Return a progress callback that acts once some tasks are finished."""
     done = threading.Event()
 
     def tell(progress):
-        if progress.done >= pieces and not done.is_set():
+        if progress.done >= tasks and not done.is_set():
             done.set()
             action()
 
@@ -212,11 +212,11 @@ def test_the_command_line_takes_an_address(tmp_path, monkeypatch):
     # A client that is garbage-collected may wait for a lock of dask in any thread.
     assert {client.status for client in distributed.Client._instances} <= {"closed"}
     assert "in this process" not in found.stderr
-    told = json.loads(found.stdout)
+    printed = json.loads(found.stdout)
     expected = bf.greedy_search(table, restarts=4, rng=0)
-    assert told["score"] == expected.score
+    assert printed["score"] == expected.score
     average = bf.averaged_effects(expected, rng=0)
-    assert told["averaged"]["probability"] == average.to_dict()["probability"]
+    assert printed["averaged"]["probability"] == average.to_dict()["probability"]
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://there", ""])

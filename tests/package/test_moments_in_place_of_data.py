@@ -57,11 +57,11 @@ COMPLETE = {
     "nongaussianity": lambda data: [row.skewness for row in bf.nongaussianity(GRAPH, data).rows],
 }
 
-gappy = DATA.mask(np.random.default_rng(1).random(DATA.shape) < 0.1)
+incomplete = DATA.mask(np.random.default_rng(1).random(DATA.shape) < 0.1)
 SOURCES = {
     "rows": bf.moments(DATA),
-    "rows with gaps": bf.moments(gappy, missing="fiml"),
-    "two stages": bf.moments(gappy, missing="two-stage"),
+    "incomplete rows": bf.moments(incomplete, missing="fiml"),
+    "two stages": bf.moments(incomplete, missing="two-stage"),
     "ranks": bf.moments(np.exp(DATA), correlation="kendall"),
     "categories": bf.moments((DATA > 0).astype(float), ordinal=list("ab")),
     "weights": bf.moments(DATA, weights=np.linspace(1, 2, 300)),

@@ -21,7 +21,7 @@ from bowfree.results.rows import Row
 from one_of_each import one_of_each
 
 HOSTILE = "<b>x</b>"
-# <b>x</b> -> y -> z, w <-> y: a name that would be markup, both kinds of edges, and y -> z settled
+# <b>x</b> -> y -> z, w <-> y: a name that would be markup, both kinds of edges, and y -> z the same in all equivalent graphs
 GRAPH = bf.MixedGraph([HOSTILE, "y", "z", "w"], [(HOSTILE, "y"), ("y", "z")], [("w", "y")])
 B = [[0, 0, 0, 0], [0.9, 0, 0, 0], [0, -0.8, 0, 0], [0, 0, 0, 0]]
 OMEGA = [[1, 0, 0, 0], [0, 1, 0, 0.6], [0, 0, 1, 0], [0, 0.6, 0, 1]]
@@ -64,7 +64,7 @@ def test_repr_is_one_short_line(name, wide):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_text_has_no_gaps_and_no_arrays(name, wide):
+def test_text_has_no_nan_and_no_arrays(name, wide):
     for result in (SMALL[name], wide.get(name, SMALL[name])):
         text = str(result)
         assert text.strip()

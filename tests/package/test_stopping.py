@@ -56,7 +56,7 @@ def seconds_after_interrupt(call):
             call()
         except KeyboardInterrupt:
             return time.monotonic() - times[-1]
-    raise AssertionError("the call was not interrupted: it is too short for this test, or deaf")
+    raise AssertionError("the call was not interrupted: it is too short for this test")
 
 
 # Each makes its graphs and matrices first, and returns the call itself.
@@ -194,14 +194,14 @@ CLASS_CALLS = {
 
 @pytest.mark.parametrize("name", CLASS_CALLS)
 def test_a_class_obeys_its_time_limit(name):
-    told = []
+    reports = []
     began = time.monotonic()
-    found = CLASS_CALLS[name](time_limit=0.2, progress=told.append)
+    found = CLASS_CALLS[name](time_limit=0.2, progress=reports.append)
     assert time.monotonic() - began < 0.2 + SLACK
     assert not found.complete
     assert found.graph in found
-    assert {progress.what for progress in told} == {"members"}
-    assert 0 < told[-1].done <= found.size
+    assert {progress.what for progress in reports} == {"members"}
+    assert 0 < reports[-1].done <= found.size
 
 
 @pytest.mark.parametrize("listed", [False, True])
@@ -213,16 +213,16 @@ def test_bounds_obey_their_time_limit(listed):
     members = bf.equivalence_class(both, limit=10**5)
     given = list(islice(members, 30_000)) if listed else members
     S = np.kron(np.eye(2), correlated(7))
-    told = []
+    reports = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bf.errors.FitWarning)
         began = time.monotonic()
-        bounds = bf.effect_bounds(given, cov=S, n=500, time_limit=0.2, progress=told.append)
+        bounds = bf.effect_bounds(given, cov=S, n=500, time_limit=0.2, progress=reports.append)
     assert time.monotonic() - began < 0.2 + SLACK
     assert not bounds.complete
     assert np.isfinite(bounds.upper).all()
-    assert {progress.what for progress in told} == {"members"}
-    assert told[0].done == 1 < told[-1].done
+    assert {progress.what for progress in reports} == {"members"}
+    assert reports[0].done == 1 < reports[-1].done
 
 
 @pytest.mark.parametrize("limit", [float("inf"), 1e10, 1e300])

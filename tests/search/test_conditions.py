@@ -1,4 +1,4 @@
-"""One search over several conditions: interventions settle what watching cannot."""
+"""One search over several conditions: interventions identify what observations cannot."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def conditions(rng, graph, targets, n=400):
     names = [tuple(graph.nodes[t] for t in chosen) for chosen in targets]
     model = ConditionModel(graph, "perfect", names)
     made = []
-    for k, (_, Sigma) in enumerate(model.laws(model.random(rng, graph))):
+    for k, (_, Sigma) in enumerate(model.distributions(model.random(rng, graph))):
         X = rng.normal(size=(n, len(graph))) @ np.linalg.cholesky(Sigma).T + 3 * k
         rows = dict(zip(graph.nodes, X.T, strict=True))
         made.append(bf.Condition(rows, targets=names[k], name=f"c{k}"))
@@ -56,7 +56,7 @@ def test_greedy_search_finds_what_an_exhaustive_one_finds(seed):
 def many_variables(seed, d):
     """Return a sparse BAP of many variables, and conditions of which the first sets most of them.
 
-    So whoever takes the first matrix for all of the data sees hardly any edge.
+    Taking the first matrix for all of the data would show hardly any edge.
     """
     rng = np.random.default_rng([9, seed])
     truth = random_bap(rng, d, density=2 / d)

@@ -115,12 +115,12 @@ def test_a_search_with_fewer_observations_than_variables():
     assert found.score == pytest.approx(bf.score(found), abs=1e-10)
 
 
-@pytest.mark.parametrize(("penalty", "told"), [(1.0, True), (1.58, True), (1.6, False)])
-def test_a_penalty_below_the_extended_one_is_remarked_on(penalty, told):
+@pytest.mark.parametrize(("penalty", "noted"), [(1.0, True), (1.58, True), (1.6, False)])
+def test_a_penalty_below_the_extended_one_is_remarked_on(penalty, noted):
     # 0.5 + log(15) / log(12) = 1.5898
     found = bf.greedy_search(chain(12, 15), penalty=penalty, rng=3, restarts=1, rounds=0)
-    assert any("penalty='ebic' (1.59 here)" in note for note in found.notes) == told
-    assert len(found.notes) == 1 + told
+    assert any("penalty='ebic' (1.59 here)" in note for note in found.notes) == noted
+    assert len(found.notes) == 1 + noted
 
 
 def test_all_that_goes_on_from_there():

@@ -146,10 +146,10 @@ def test_reference_runs_of_greedybaps():
     """From R's starts: at least R's score in 90 % of the runs, and the best is never below R's.
 
     R goes on as long as a step gains 1e-12, so that rounding errors walk it over plateaus of equal
-    score, and rounding breaks its ties. Here the walk is a plateau walk and ties are tossed for;
-    each start has ten tosses.
+    score, and rounding breaks its ties. Here the walk is a plateau walk and ties are broken at random;
+    each start is run ten times.
     """
-    reached, total, tosses = 0, 0, 10
+    reached, total, repeats = 0, 0, 10
     for case in REFERENCE:
         n, d = case["n"], case["d"]
         # R evaluates at the fit to S, not to S_n: lower by the same amount for every graph.
@@ -159,9 +159,9 @@ def test_reference_runs_of_greedybaps():
         names = starts[0].nodes
         S = dict(zip(names, np.array(case["S"]), strict=True))
         result = bf.greedy_search(
-            cov=S, n=n, strategy="restart", starts=starts * tosses, plateau=50, rng=0
+            cov=S, n=n, strategy="restart", starts=starts * repeats, plateau=50, rng=0
         )
-        ours = np.reshape([run.score for run in result.runs], (tosses, -1)).max(axis=0)
+        ours = np.reshape([run.score for run in result.runs], (repeats, -1)).max(axis=0)
         theirs = [run["score"] + shift for run in case["runs"]]
         reached += sum(a >= b - 1e-7 for a, b in zip(ours, theirs, strict=True))
         total += len(ours)

@@ -1,6 +1,6 @@
 """Gains that are no numbers never win: neither a tie in a climb nor a step of a chain.
 
-The gate lets nothing in that leads to them. Here the core is given a penalty that is no number, so
+Input validation excludes them. Here the core gets a penalty that is not a number, so
 that no graph has a score and none can be better than another.
 """
 

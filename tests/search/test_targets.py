@@ -1,4 +1,4 @@
-"""Targets that nobody knows are found together with the graph."""
+"""Unknown targets are found together with the graph."""
 
 from itertools import combinations
 
@@ -110,12 +110,12 @@ def test_all_graphs_with_all_targets(seed):
     assert result.score == pytest.approx(max(best.values()), abs=1e-9)
     assert best[found] == pytest.approx(result.score, abs=1e-9)
     near = [T for T in best if len(T - found) <= 1 and len(found - T) <= 1]
-    for told in result.targets:
-        one = {told.variable}
+    for row in result.targets:
+        one = {row.variable}
         pairs = {(T | one, T - one) for T in near if T | one in near and T - one in near}
         worth = np.array([[best[T] for T in pair] for pair in pairs]) - result.score
         odds = np.exp(300 * worth)
-        assert told.probability == pytest.approx(odds[:, 0].sum() / odds.sum(), abs=1e-6)
+        assert row.probability == pytest.approx(odds[:, 0].sum() / odds.sum(), abs=1e-6)
 
 
 def test_no_target_where_nothing_was_done():

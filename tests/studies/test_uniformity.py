@@ -37,8 +37,8 @@ def test_only_the_symmetric_chain_is_uniform():
     # The printed chain has weights 2**-(#directed): the empty graph is its most frequent one.
     printed = dict(zip(study.graphs, study.frequencies("mcmc-printed"), strict=True))
     directed = [g.n_edges - g.n_bidirected for g in study.graphs]
-    law = 2.0 ** -np.array(directed)
-    expected = law / law.sum()
+    distribution = 2.0 ** -np.array(directed)
+    expected = distribution / distribution.sum()
     found = np.array([printed[g] for g in study.graphs])
     # Six standard errors of a frequency from 6,000 samples.
     assert np.abs(found - expected).max() < 6 * np.sqrt(expected.max() / 6000)

@@ -65,9 +65,9 @@ def average_twin(graphs, S, n, *, window=np.inf, count="graphs", **posterior):
     return total, np.sort(weights)[::-1]
 
 
-def law_twin(classes, weights, S, n):
+def mixture_twin(classes, weights, S, n):
     """Return {(i, j): [(weight, estimate, standard error), ...]}, one entry per member."""
-    laws = {}
+    mixtures = {}
     for graph, weight in zip(classes, weights, strict=True):
         members = list(bf.equivalence_class(graph))
         for member in members:
@@ -75,13 +75,13 @@ def law_twin(classes, weights, S, n):
             found = fit.total_effects(information="observed")
             for i, j in zip(*np.nonzero(np.isfinite(found.se)), strict=True):
                 component = (weight / len(members), found.estimate[i, j], found.se[i, j])
-                laws.setdefault((int(i), int(j)), []).append(component)
-    return laws
+                mixtures.setdefault((int(i), int(j)), []).append(component)
+    return mixtures
 
 
-def interval_twin(law, level):
+def interval_twin(mixture, level):
     """Solve F(x) = p by root finding, for graphs with an effect."""
-    weight, estimate, error = np.array(law).T
+    weight, estimate, error = np.array(mixture).T
     P, weight = weight.sum(), weight / weight.sum()
 
     def below(x):
@@ -202,15 +202,15 @@ def test_intervals_against_root_finding(d, n, seed):
         penalty=1.0,
         count="classes",
     )
-    laws = law_twin([cls.graph for cls in average.classes], weights_of(average), S, n)
-    assert laws
-    for (i, j), law in laws.items():
-        lower, upper = interval_twin(law, 0.95)
+    mixtures = mixture_twin([cls.graph for cls in average.classes], weights_of(average), S, n)
+    assert mixtures
+    for (i, j), mixture in mixtures.items():
+        lower, upper = interval_twin(mixture, 0.95)
         # Components that are closer than a hundredth of a standard error are one for the core.
-        near = 0.015 * max(error for _, _, error in law)
+        near = 0.015 * max(error for _, _, error in mixture)
         assert average.lower[i, j] == pytest.approx(lower, abs=near)
         assert average.upper[i, j] == pytest.approx(upper, abs=near)
-        assert average.probability[i, j] == pytest.approx(sum(w for w, _, _ in law), abs=1e-9)
+        assert average.probability[i, j] == pytest.approx(sum(w for w, _, _ in mixture), abs=1e-9)
 
 
 POSTERIORS = [
@@ -265,10 +265,10 @@ def test_nothing_outside_the_window_counts():
     S, n = random_covariance(np.random.default_rng(3), 3, 30), 30
     graphs = [graph for graph, _ in bf.exhaustive_search(cov=S, n=n).ranking(np.inf)]
     weights = log_weights_twin(graphs, S, n)
-    gaps, window = weights.max() - weights, 3.0
-    inside = int((gaps <= window).sum())
-    assert ((window < gaps) & (gaps < 1.9 * window)).any()
-    assert ((window / 2 < gaps) & (gaps <= window)).any()
+    below, window = weights.max() - weights, 3.0
+    inside = int((below <= window).sum())
+    assert ((window < below) & (below < 1.9 * window)).any()
+    assert ((window / 2 < below) & (below <= window)).any()
     average = bf.averaged_effects(graphs, cov=S, n=n, window=window)
     assert sum(cls.n_members for cls in average.classes) == inside
     listed = bf.averaged_effects(bf.exhaustive_search(cov=S, n=n), window=window)
@@ -431,7 +431,7 @@ def test_invalid_input(graphs, options, message):
 
 
 def t5_rows(sem, n, seed):
-    """Draw from a multivariate t distribution, for which Gamma is 3 times that of normal data."""
+    """Draw from a multivariate t mixture, for which Gamma is 3 times that of normal data."""
     rng = np.random.default_rng(seed)
     rows = np.asarray(sem.sample(n, rng=rng)) / np.sqrt(rng.chisquare(5, (n, 1)) / 5)
     return dict(zip(sem.graph.nodes, rows.T, strict=True))

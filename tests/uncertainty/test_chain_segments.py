@@ -95,10 +95,10 @@ def test_averages_are_the_same():
 
 
 def test_progress_goes_up_to_the_end():
-    told = []
-    bf.structure_mcmc(**OPTIONS, executor=Clumsy(never), progress=told.append)
-    assert {(p.what, p.planned) for p in told} == {("steps", 7500)}
-    done = [p.done for p in told]
+    reports = []
+    bf.structure_mcmc(**OPTIONS, executor=Clumsy(never), progress=reports.append)
+    assert {(p.what, p.planned) for p in reports} == {("steps", 7500)}
+    done = [p.done for p in reports]
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0, 7500)
     assert len(done) > 12  # four chains, three segments, the last of several blocks
@@ -159,10 +159,10 @@ def test_segments_are_the_same_on_threads_and_workers(never_mixed):
     here = bf.structure_mcmc(**options)
     assert (here.steps, here.burn_in, here.thin) == (2000, 1250, 14)
     assert same_samples(bf.structure_mcmc(**options, n_jobs=3), here)
-    told = []
-    there = bf.structure_mcmc(**options, executor=Backwards(), progress=told.append)
+    reports = []
+    there = bf.structure_mcmc(**options, executor=Backwards(), progress=reports.append)
     assert same_samples(there, here)
-    assert (told[0].planned, told[-1].done, told[-1].planned) == (1250, 3250, 3250)
+    assert (reports[0].planned, reports[-1].done, reports[-1].planned) == (1250, 3250, 3250)
 
 
 @pytest.mark.parametrize("where", ["here", "there"])
@@ -206,7 +206,7 @@ def test_jumps_lead_to_the_heaviest_and_to_sampled_graphs():
     assert len(graphs) == len(scores) <= 10 + 40  # four times as many sampled as heaviest
     assert len(graphs) > 12
     assert all(len(made.record(c)[0]) == 0 for c in (0, 1))
-    # They stay when others are sampled, as far as there is room.
+    # They stay when others are sampled, up to the limit.
     made.run(1000, 500, 1, None)
     made.begin_segment()
     assert len(listed(made)[0] & graphs) > 12

@@ -115,8 +115,8 @@ def test_the_penalty_is_chosen_by_rows_left_out_of_each_condition():
             X = np.column_stack(list(condition.data.values()))
             out = fold[start : start + len(X)] == k
             mean = X[~out].mean(axis=0)
-            law = multivariate_normal(mean, fit.conditions[c].Sigma)
-            densities += law.logpdf(X[out]).tolist()
+            distribution = multivariate_normal(mean, fit.conditions[c].Sigma)
+            densities += distribution.logpdf(X[out]).tolist()
         assert choice.folds[k, 1] == pytest.approx(np.mean(densities), rel=1e-9)
 
 

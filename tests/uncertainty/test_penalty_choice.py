@@ -50,8 +50,8 @@ def test_penalty_twin():
             train, test = values[fold != k], values[fold == k]
             result = bf.greedy_search(train, penalty=penalty, rng=int(seeds[k]), strategy=QUICK)
             Sigma = bf.fit(result.graph, train).Sigma
-            law = stats.multivariate_normal(train.mean(axis=0), Sigma)
-            assert choice.folds[k, p] == pytest.approx(law.logpdf(test).mean(), rel=1e-9)
+            distribution = stats.multivariate_normal(train.mean(axis=0), Sigma)
+            assert choice.folds[k, p] == pytest.approx(distribution.logpdf(test).mean(), rel=1e-9)
             assert choice.n_edges[k, p] == result.graph.n_edges
 
 
@@ -69,17 +69,17 @@ def test_one_standard_error_rule(seed, chosen):
     largest = {}
     for divisor in (1, 2):  # the square root of four folds is 2
         for k, penalty in enumerate(choice.penalties):
-            gaps = choice.folds[:, best] - choice.folds[:, k]
-            if gaps.mean() <= gaps.std(ddof=1) / divisor:
+            losses = choice.folds[:, best] - choice.folds[:, k]
+            if losses.mean() <= losses.std(ddof=1) / divisor:
                 largest[divisor] = penalty
     assert choice.one_standard_error == largest[2] == chosen < largest[1]
-    gaps = choice.folds - choice.folds[:, [best]]
-    np.testing.assert_allclose(choice.standard_error, gaps.std(axis=0, ddof=1) / 2, atol=1e-15)
+    losses = choice.folds - choice.folds[:, [best]]
+    np.testing.assert_allclose(choice.standard_error, losses.std(axis=0, ddof=1) / 2, atol=1e-15)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_one_fold_that_differs_is_within_one_standard_error(seed):
-    # Its gap g / cv equals the standard error, and rounding must not decide.
+    # Its loss g / cv equals the standard error, and rounding must not decide.
     rng = np.random.default_rng(seed)
     folds = np.repeat(rng.normal(-5, 1, size=(5, 1)), 4, axis=1)
     folds[seed % 5, 2] -= 10.0 ** rng.uniform(-6, 6)

@@ -58,7 +58,7 @@ def test_stationary_distribution_is_exact(d, seed, options, monkeypatch):
         observed = np.append(observed[~rare], observed[rare].sum())
         weights = np.append(weights[~rare], weights[rare].sum())
     assert len(weights) > 40
-    # Samples 80 steps apart are nearly independent here, so the statistic has its usual law.
+    # Samples 80 steps apart are nearly independent here, so the usual distribution holds.
     assert stats.chisquare(observed, weights * total).pvalue > 1e-3
     assert samples.r_hat < 1.01
     assert samples.mixed
@@ -146,8 +146,8 @@ def test_scores_and_pool_are_those_of_the_graphs():
     best = [score for _, score in exact.ranking(3.0)]
     np.testing.assert_allclose([s for _, s in samples.pool[: len(best)]], best, atol=1e-9)
     assert len({graph for graph, _ in samples.pool}) == len(samples.pool)
-    gap = samples.pool[0].score - samples.pool[-1].score
-    assert gap * 200 <= 10.0 + 1e-6
+    span = samples.pool[0].score - samples.pool[-1].score
+    assert span * 200 <= 10.0 + 1e-6
 
 
 def test_rules_hold_in_every_sample():

@@ -225,9 +225,9 @@ def test_the_scores_of_search_and_fit_are_told_apart():
     html = bf.report.render(result, average_time_limit=1)
     assert f"<dt>Score</dt><dd>{result.score:.4f}</dd>" in html
     assert f"its score ({result.fit().score:.4f}) use the holdout sample" in html
-    gappy = DATA.X.copy()
-    gappy[np.random.default_rng(1).random(gappy.shape) < 0.05] = np.nan
-    result = bf.greedy_search(gappy, restarts=2, rounds=0, rng=1, missing="fiml")
+    incomplete = DATA.X.copy()
+    incomplete[np.random.default_rng(1).random(incomplete.shape) < 0.05] = np.nan
+    result = bf.greedy_search(incomplete, restarts=2, rounds=0, rng=1, missing="fiml")
     assert result.fit().score == pytest.approx(result.score, rel=1e-12)
 
 

@@ -87,8 +87,8 @@ def test_normal_data_give_no_robust_numbers():
 
 
 def test_missing_values_and_notes():
-    gappy = NORMAL.assign(b=NORMAL["b"].where(NORMAL["a"] < 0))
-    text = warnings_of(bf.fit(GRAPH, gappy, missing="fiml"))
+    incomplete = NORMAL.assign(b=NORMAL["b"].where(NORMAL["a"] < 0))
+    text = warnings_of(bf.fit(GRAPH, incomplete, missing="fiml"))
     assert "of the values are missing, in 2 patterns; Little's test" in text
     assert "use all observed values" in text
     codes = pd.DataFrame(np.digitize(NORMAL / NORMAL.std(), [-1, 1]), columns=NORMAL.columns)
@@ -97,46 +97,46 @@ def test_missing_values_and_notes():
 
 @pytest.mark.parametrize("missing", ["fiml", "two-stage"])
 def test_normal_rows_with_missing_values_give_no_warning(missing):
-    gappy = with_missing(NORMAL, 0.25)
-    fit = bf.fit(GRAPH, gappy, missing=missing)
-    checks = diagnose(gappy, fit.moments)
+    incomplete = with_missing(NORMAL, 0.25)
+    fit = bf.fit(GRAPH, incomplete, missing=missing)
+    checks = diagnose(incomplete, fit.moments)
     assert checks.warnings() == []
     np.testing.assert_allclose([v.mean for v in checks.variables], fit.moments.mean)
     np.testing.assert_allclose([v.sd**2 for v in checks.variables], np.diag(fit.S))
-    assert "were not checked" not in bf.report.render(fit, data=gappy)
+    assert "were not checked" not in bf.report.render(fit, data=incomplete)
 
 
 def test_weighted_rows_with_missing_values_are_not_checked():
-    gappy = with_missing(NORMAL)
-    fit = bf.fit(GRAPH, gappy, missing="fiml", weights=np.linspace(0.5, 1.5, len(gappy)))
-    assert "were not checked" in bf.report.render(fit, data=gappy)
+    incomplete = with_missing(NORMAL)
+    fit = bf.fit(GRAPH, incomplete, missing="fiml", weights=np.linspace(0.5, 1.5, len(incomplete)))
+    assert "were not checked" in bf.report.render(fit, data=incomplete)
 
 
 def test_outliers_are_found_by_their_observed_values():
-    gappy = with_missing(NORMAL)
-    gappy.loc[3] = np.nan
-    gappy.loc[5] = [9.0, np.nan, -9.0]
-    fit = bf.fit(GRAPH, gappy, missing="fiml")
-    assert fit.n == np.isfinite(gappy).any(axis=1).sum() < 400
-    checks = diagnose(gappy, fit.moments)
+    incomplete = with_missing(NORMAL)
+    incomplete.loc[3] = np.nan
+    incomplete.loc[5] = [9.0, np.nan, -9.0]
+    fit = bf.fit(GRAPH, incomplete, missing="fiml")
+    assert fit.n == np.isfinite(incomplete).any(axis=1).sum() < 400
+    checks = diagnose(incomplete, fit.moments)
     assert (checks.outliers[0].row, checks.n_outliers) == (6, 1)
 
 
 def test_other_data_than_those_of_the_fit_are_refused():
-    gappy = with_missing(NORMAL)
-    fit = bf.fit(GRAPH, gappy, missing="fiml")
-    for other in (gappy.iloc[::-1].reset_index(drop=True), 2 * gappy):
+    incomplete = with_missing(NORMAL)
+    fit = bf.fit(GRAPH, incomplete, missing="fiml")
+    for other in (incomplete.iloc[::-1].reset_index(drop=True), 2 * incomplete):
         with pytest.raises(bf.errors.DataError, match="not the data of the fit"):
             diagnose(other, fit.moments)
 
 
 def test_rows_dropped_listwise_are_not_checked():
     """Rows are numbered as in the original data."""
-    gappy = NORMAL.copy()
-    gappy.loc[0, "a"] = np.nan
-    gappy.loc[5] = [30.0, -30.0, 30.0]
-    fit = bf.fit(GRAPH, gappy, missing="listwise")
-    assert diagnose(gappy, fit.moments).outliers[0].row == 6
+    incomplete = NORMAL.copy()
+    incomplete.loc[0, "a"] = np.nan
+    incomplete.loc[5] = [30.0, -30.0, 30.0]
+    fit = bf.fit(GRAPH, incomplete, missing="listwise")
+    assert diagnose(incomplete, fit.moments).outliers[0].row == 6
 
 
 def test_outliers_in_a_holdout_sample_are_counted():
@@ -152,19 +152,19 @@ def test_outliers_in_a_holdout_sample_are_counted():
 
 def test_map_of_missing_values():
     a = NORMAL["a"]
-    gappy = NORMAL.assign(b=NORMAL["b"].where(a < 0), c=NORMAL["c"].where(a < a.quantile(0.9)))
-    fit = bf.fit(GRAPH, gappy, missing="fiml")
-    gaps = fit.moments.missing_values
-    found = missing_map(gaps)
+    incomplete = NORMAL.assign(b=NORMAL["b"].where(a < 0), c=NORMAL["c"].where(a < a.quantile(0.9)))
+    fit = bf.fit(GRAPH, incomplete, missing="fiml")
+    missing = fit.moments.missing_values
+    found = missing_map(missing)
     assert found["names"] == ["a", "b", "c"]
     assert [cells for _, _, cells in found["patterns"]] == sorted(
-        gaps.patterns.tolist(), key=lambda p: -gaps.rows[gaps.patterns.tolist().index(p)]
+        missing.patterns.tolist(), key=lambda p: -missing.rows[missing.patterns.tolist().index(p)]
     )
     assert sum(float(rows) for rows, _, _ in found["patterns"]) == 400
     page = bf.report.render(fit)
     table = page[page.index('<table class="map missing">') :].partition("</table>")[0]
     assert (table.count('class="absent"'), table.count('class="present"')) == (3, 6)
-    assert f"chi-square {gaps.statistic:.2f} on {gaps.df} df, p &lt; 0.001" in page
+    assert f"chi-square {missing.statistic:.2f} on {missing.df} df, p &lt; 0.001" in page
     assert "were not checked" in page  # the rows were not passed
     assert "map missing" not in bf.report.render(bf.fit(GRAPH, NORMAL))
 
