@@ -32,7 +32,8 @@ from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_sample
-from bowfree.model.inference import case_scores, observed_information
+from bowfree.model.inference import observed_information
+from bowfree.model.sandwich import case_scores
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell
 from bowfree.results.rows import Row, RowTable

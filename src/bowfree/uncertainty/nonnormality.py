@@ -25,8 +25,9 @@ from bowfree.data.sample import Floats
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
-from bowfree.model.inference import Sandwich, observed_information
+from bowfree.model.inference import observed_information
 from bowfree.model.joint_fit import JointFit
+from bowfree.model.sandwich import Sandwich
 from bowfree.results.rows import Row
 
 LARGE = 2.0  # ratio of standard errors from which an edge is named
@@ -45,11 +46,8 @@ def with_scaled_size(moments: Moments, graph: MixedGraph) -> tuple[Moments, floa
         parts = [replace(part, n=part.n / scaling) for part in moments.conditions]
         return moments._like(parts), scaling, _odd_edges(joint, robust, normal, scaling)
     graph, columns = to_columns(graph, moments)
-    size = columns.n / columns.n_rows  # Gamma refers to the number of rows
-    plain = Moments._unchecked(columns.names, columns.S, columns.n)
-    fit = fit_moments(graph, plain)
-    assert isinstance(fit, Fit)
-    sandwich = Sandwich(fit.B, fit.Omega, plain.S, columns.Gamma * size, fit._parameters, fit.Sigma)
+    fit = fit_covariances(graph, columns)
+    sandwich = sandwich_of(fit, columns)
     scaling = _scaling(sandwich.expected_chi2("satorra-bentler"), fit.indices.df)
     n = float(max(2, round(columns.n / scaling)))
     scaled = Moments._unchecked(
@@ -58,6 +56,19 @@ def with_scaled_size(moments: Moments, graph: MixedGraph) -> tuple[Moments, floa
     normal = safe_inverse(observed_information(fit.B, fit.Omega, fit.S, 1.0, fit._parameters))
     edges = _odd_edges(fit, sandwich.covariance("observed"), normal, scaling)
     return with_columns(moments, scaled), scaling, edges
+
+
+def fit_covariances(graph: MixedGraph, moments: Moments) -> Fit:
+    """Fit a graph to a covariance matrix, however it was computed."""
+    fit = fit_moments(graph, Moments._unchecked(moments.names, moments.S, moments.n))
+    assert isinstance(fit, Fit)
+    return fit
+
+
+def sandwich_of(fit: Fit, moments: Moments) -> Sandwich:
+    """Return the sandwich of such a fit, for one of the ``n`` observations."""
+    size = moments.n / moments.n_rows  # Gamma refers to the number of rows
+    return Sandwich(fit.B, fit.Omega, fit.S, moments.Gamma * size, fit._parameters, fit.Sigma)
 
 
 def _scaling(chi2: float, df: int) -> float:

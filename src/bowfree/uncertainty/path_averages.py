@@ -26,12 +26,11 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.encodings import graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
-from bowfree.model.fit_result import Fit
-from bowfree.model.fitting import fit_moments
-from bowfree.model.inference import Sandwich, observed_information
+from bowfree.model.inference import observed_information
 from bowfree.results.display import MOST_ROWS, Table, significant
 from bowfree.results.rows import Row
 from bowfree.uncertainty.average_result import N_BATCHES, AveragedEffects
+from bowfree.uncertainty.nonnormality import fit_covariances, sandwich_of
 from bowfree.validation import check_count
 
 Floats = npt.NDArray[np.float64]
@@ -191,15 +190,9 @@ def _estimates(
     """Return the effects of which a path exists, with their standard errors."""
     used = [node for node in graph.nodes if graph.neighbors(node)]
     own = moments.take(used)
-    fit = fit_moments(graph.subgraph(used), Moments._unchecked(own.names, own.S, own.n))
-    assert isinstance(fit, Fit)
+    fit = fit_covariances(graph.subgraph(used), own)
     if se == "robust":
-        V = (
-            Sandwich(fit.B, fit.Omega, fit.S, own.Gamma, fit._parameters, fit.Sigma).covariance(
-                "observed"
-            )
-            / own.n_rows
-        )
+        V = sandwich_of(fit, own).covariance("observed") / own.n
     else:
         V = safe_inverse(observed_information(fit.B, fit.Omega, fit.S, own.n, fit._parameters))
     places = [graph._node(node) for node in used]
