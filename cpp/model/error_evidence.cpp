@@ -12,10 +12,8 @@ namespace bowfree {
 namespace {
 
 constexpr int max_improvements = 3;
-constexpr double small_gain = 0.02;  // of the log evidence, at which improvements end
-constexpr double pair_scales[] = {0.04, 0.1, 0.25};
-constexpr double probability_of_pair_terms = 0.5;
-constexpr double largest_score = 3.2;  // beyond, normal scores are clipped in pair terms
+constexpr double small_gain = 0.03;  // of the log evidence, at which improvements end
+constexpr double probability_of_hidden_cause = 0.5;
 
 double largest_value(const double* rows, std::size_t n, int d, std::vector<double>& sd) {
     sd.assign(d, 0.0);
@@ -26,28 +24,6 @@ double largest_value(const double* rows, std::size_t n, int d, std::vector<doubl
     for (std::size_t r = 0; r < n; ++r)
         for (int v = 0; v < d; ++v) largest = std::max(largest, std::abs(rows[r * d + v]) / sd[v]);
     return largest;
-}
-
-/// The log Bayes factor of q free means with prior scale `scale`; `chi2` is n times their sum of
-/// squares, in units in which they are independent with variance one.
-double log_bayes_factor(double chi2, int q, double n, double scale) {
-    const double s = n * scale * scale;
-    return 0.5 * chi2 * s / (1.0 + s) - 0.5 * q * std::log1p(s);
-}
-
-/// n times the squared length of `mean`, Hermite moments of total degree `mean.size() - 1` in (z, w),
-/// after projection on the complement of the functions of z alone and of rho z + sqrt(1 - rho^2) w.
-double free_part(const std::vector<double>& mean, const double* roots, double rho, double n) {
-    const int degree = static_cast<int>(mean.size()) - 1;
-    const double c = std::sqrt(1.0 - rho * rho);
-    double length = 0.0, along = 0.0, norm = 0.0;
-    for (int j = 1; j <= degree; ++j) {
-        const double v = roots[j] * std::pow(rho, degree - j) * std::pow(c, j);
-        length += mean[j] * mean[j];
-        along += mean[j] * v;
-        norm += v * v;
-    }
-    return n * (length - along * along / norm);
 }
 
 }  // namespace
@@ -94,9 +70,10 @@ void ErrorEvidence::describe(Error& error) {
     error.places.resize(n);
     Cumulants cumulants{0.0, -3.0 * n};
     for (int r = 0; r < n; ++r) {
-        const double value = error.residual[r] / sd;
-        const double t = std::clamp((std::asinh(value) - family.first()) / family.step(), 0.0,
-                                    MarginFamily::n_points - 1.001);
+        const double value = error.residual[r] / sd, size = std::abs(value);
+        const double u = std::copysign(std::log(size + std::sqrt(size * size + 1.0)), value);
+        const double t =
+            std::clamp((u - family.first()) / family.step(), 0.0, MarginFamily::n_points - 1.001);
         const int point = static_cast<int>(t);
         error.places[r] = {point, t - point};
         share_[point] += 1.0 - (t - point);
@@ -133,56 +110,18 @@ double ErrorEvidence::copula_objective(const District& district) {
     return fit.objective;
 }
 
-/// The log evidence of the pair terms.
+/// The log evidence of the factors of pairs.
 double ErrorEvidence::pairs(const District& district) {
-    const int k = district.k, n = rows_.n();
-    constexpr double three[] = {1.0, std::numbers::sqrt3, std::numbers::sqrt3, 1.0};
-    constexpr double four[] = {1.0, 2.0, 2.449489742783178, 2.0, 1.0};
     double total = 0.0;
     for (const auto& [a, b] : district.spouse_pairs) {
-        const double weight =
-            probability_of_pair_terms * (1.0 - error(a).margin.p_normal * error(b).margin.p_normal);
+        const double weight = probability_of_hidden_cause *
+                              (1.0 - error(a).margin.p_normal * error(b).margin.p_normal);
         if (weight < 1e-6) continue;
-        const double rho = R_[a * k + b] / std::sqrt(R_[a * k + a] * R_[b * k + b]);
-        const double c = std::sqrt(1.0 - rho * rho);
-        std::vector<double> cubic(4), quartic(5);
-        for (int r = 0; r < n; ++r) {
-            const double z = std::clamp(error(a).z[r], -largest_score, largest_score);
-            const double w = std::clamp((error(b).z[r] - rho * error(a).z[r]) / c, -largest_score,
-                                        largest_score);
-            const double z2 = z * z - 1.0, w2 = w * w - 1.0, z3 = z * (z2 - 2.0),
-                         w3 = w * (w2 - 2.0);
-            cubic[1] += z2 * w;
-            cubic[2] += z * w2;
-            cubic[3] += w3;
-            quartic[1] += z3 * w;
-            quartic[2] += z2 * w2;
-            quartic[3] += z * w3;
-            quartic[4] += w * w3 - 3.0 * w2;
-        }
-        const double norm3[] = {1.0, std::numbers::sqrt2, std::numbers::sqrt2, std::sqrt(6.0)};
-        const double norm4[] = {1.0, std::sqrt(6.0), 2.0, std::sqrt(6.0), std::sqrt(24.0)};
-        for (int j = 1; j < 4; ++j) cubic[j] /= n * norm3[j];
-        for (int j = 1; j < 5; ++j) quartic[j] /= n * norm4[j];
-        const double chi3 = free_part(cubic, three, rho, n),
-                     chi4 = free_part(quartic, four, rho, n);
-        std::vector<double> terms{std::log1p(-weight)};
-        const double each = std::log(weight / (3.0 * std::size(pair_scales)));
-        for (const double scale : pair_scales) {
-            const double third = log_bayes_factor(chi3, 2, n, scale);
-            const double fourth = log_bayes_factor(chi4, 3, n, scale);
-            for (const double term : {third, fourth, third + fourth}) terms.push_back(term + each);
-        }
-        terms.push_back(std::log(weight) + hidden_cause(a, b, rho));
-        const double best = std::ranges::max(terms);
-        double sum = 0.0;
-        for (const double term : terms) sum += std::exp(term - best);
-        total += best + std::log(sum);
+        const double ratio = std::log(weight) + hidden_cause(a, b, T_[a * district.k + b]);
+        const double rest = std::log1p(-weight), best = std::max(ratio, rest);
+        total += best + std::log1p(std::exp(std::min(ratio, rest) - best));
     }
-    // The dependence of pairs beyond a tree may be implied by that of others. This makes
-    // probabilities too extreme; searches find more of the hidden causes with the full evidence.
-    const auto n_pairs = static_cast<double>(district.spouse_pairs.size());
-    return rows_.power() == 1.0 || n_pairs < k ? total : total * (k - 1) / n_pairs;
+    return total;
 }
 
 /// The log-likelihood ratio of a hidden common cause against the Gaussian copula.
@@ -268,6 +207,7 @@ bool ErrorEvidence::improve(const District& district) {
     }
     if (cholesky(H.data(), q) < q) return false;
     solve_lower(H.data(), q, step.data());
+    if (0.5 * dot(step.data(), step.data(), q) < small_gain) return false;
     solve_lower_transposed(H.data(), q, step.data());
     direction_.assign(static_cast<std::size_t>(k) * m, 0.0);
     for (int i = 0; i < q; ++i)

@@ -2,13 +2,12 @@
 //
 // The density of the errors of a district has flexible margins (error_margin.hpp). The errors of one
 // member are independent of all others. In larger districts the normal scores z of the errors have
-// a Gaussian copula with the zeros of the missing bidirected edges, and each pair a <-> b a factor
-//
-//     exp(theta . t(z_a, z_b)),
-//
-// t being the Hermite polynomials of degree 3 and 4 that are orthogonal to all functions of one
-// error: what a hidden cause with a non-normal distribution adds to the copula. Coefficients start
-// at the maximum of the normal likelihood and are improved by a few steps on this one.
+// a Gaussian copula with the zeros of the missing bidirected edges, and each pair a <-> b a factor,
+// the ratio of the copula of a linear hidden cause (hidden_cause.hpp) and the Gaussian copula with
+// the correlation of the pair, mixed with the constant 1. (The correlation is that of the scores, not
+// that of the fit: a graph that does not fit the covariances must not gain by it.) Coefficients start
+// at the maximum of the normal likelihood and are improved by a few steps on this one, without the
+// factors of pairs.
 //
 // All factors have the normal model as a special case with its own prior probability, so with normal
 // data the evidence is nearly the same for all graphs.
@@ -27,8 +26,7 @@ namespace bowfree {
 /// Complete rows, in standard deviations. Immutable.
 class ErrorRows {
   public:
-    /// `rows` is n x d, row-major, with mean zero. Scores raise the evidence to the power
-    /// `power`; below 1, pairs beyond a tree of bidirected edges count in part.
+    /// `rows` is n x d, row-major, with mean zero. Scores raise the evidence to the power `power`.
     ErrorRows(const double* rows, std::size_t n, int d, double power = 1.0);
 
     int n() const { return n_; }

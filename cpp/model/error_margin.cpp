@@ -16,7 +16,8 @@ constexpr double scales[] = {0.5, 2.0, 8.0};  // of the prior; equally probable
 constexpr double probability_of_normal = 0.5;
 constexpr double ridge = 0.05;  // share of the prior precision that does not depend on differences
 constexpr int max_steps = 40;
-constexpr double small_gain = 1e-3;  // of the log posterior
+constexpr double small_gain = 0.01;  // of the log posterior: the last step of Newton's method
+constexpr double negligible = 1e-3;  // posterior probability of a scale
 
 /// The four uniform cubic B-splines at t in [0, 1] of their interval, and their derivatives.
 void cubic_splines(double t, double* values, double* slopes) {
@@ -167,8 +168,12 @@ double MarginFitter::maximize(double n, double precision, std::vector<double>& t
         for (int a = 0; a < size_; ++a) log_det += 2.0 * std::log(hessian_[a * size_ + a]);
         solve_lower(hessian_.data(), size_, gradient_.data());
         const double possible = 0.5 * dot(gradient_.data(), gradient_.data(), size_);
-        if (possible < small_gain) break;
         solve_lower_transposed(hessian_.data(), size_, gradient_.data());
+        if (possible < small_gain) {
+            axpy(1.0, gradient_.data(), theta.data(), size_);
+            value += possible;
+            break;
+        }
         double reached = value, length = 1.0;
         for (int cut = 0; cut < 20; ++cut, length *= 0.4) {
             trial_ = theta;
@@ -178,9 +183,7 @@ double MarginFitter::maximize(double n, double precision, std::vector<double>& t
         }
         if (!(reached > value)) break;
         theta = trial_;
-        const double gain = reached - value;
         value = reached;
-        if (gain < small_gain) break;
     }
     double evidence = value - 0.5 * log_det;
     if (size_ > 2)
@@ -200,18 +203,22 @@ void MarginFitter::fit(const std::vector<double>& share, double n, Margin& margi
         const double* s = family_->splines(m);
         for (int a = 0; a < 4; ++a) mean_[2 + MarginFamily::first_spline(m) + a] += share[m] * s[a];
     }
+    const double variance = mean_[1] - mean_[0] * mean_[0];
     std::vector<double> theta(MarginFamily::n_features);
-    theta[1] = -0.5;
+    theta[0] = mean_[0] / variance;
+    theta[1] = -0.5 / variance;
     size_ = 2;
     const double normal = maximize(n, 0.0, theta);
     double best = std::log(probability_of_normal);
     std::vector<double> evidence{best}, best_theta = theta;
     margin.normal = true;
     size_ = MarginFamily::n_features;
+    const bool warm = !margin.starts.empty();
     margin.starts.resize(std::size(scales));
     for (std::size_t s = 0; s < std::size(scales); ++s) {
         const double scale = scales[s];
-        if (!margin.starts[s].empty()) theta = margin.starts[s];
+        if (warm && margin.starts[s].empty()) continue;
+        if (warm) theta = margin.starts[s];
         const double here = maximize(n, 1.0 / (scale * scale), theta) - normal +
                             std::log((1.0 - probability_of_normal) / std::size(scales));
         evidence.push_back(here);
@@ -224,6 +231,9 @@ void MarginFitter::fit(const std::vector<double>& share, double n, Margin& margi
     }
     double sum = 0.0;
     for (const double here : evidence) sum += std::exp(here - best);
+    std::size_t used = 1;
+    for (auto& start : margin.starts)
+        if (!start.empty() && std::exp(evidence[used++] - best) < negligible) start.clear();
     margin.log_evidence = best + std::log(sum);
     margin.p_normal = std::exp(evidence[0] - margin.log_evidence);
     margin.theta = std::move(best_theta);

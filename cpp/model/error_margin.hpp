@@ -47,7 +47,7 @@ struct Margin {
     double log_evidence = 0.0;  ///< relative to the normal density, averaged over scales
     double p_normal = 1.0;      ///< posterior probability of the normal density
     std::vector<double> theta;  ///< of the most probable scale; all zero but two if normal
-    std::vector<std::vector<double>> starts;  ///< theta by scale
+    std::vector<std::vector<double>> starts;  ///< theta by scale; empty if it is negligible
     bool normal = true;           ///< whether the most probable density is the normal one
     std::vector<double> d_log_f;  ///< derivative of log f by x
     std::vector<double> z, d_z;   ///< normal score, and its derivative by x

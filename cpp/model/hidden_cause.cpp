@@ -46,7 +46,8 @@ const std::array<Shape, 9>& shapes() {
     return all;
 }
 constexpr int n_shapes = 9;
-constexpr int n_closest = 3;                        // shapes of e and f that are considered
+constexpr int n_closest = 3;        // shapes of e and f that are considered
+constexpr double promising = 10.0;  // distance from the best cause with the closest shapes
 constexpr double ratios[] = {0.6, 1.0, 1.0 / 0.6};  // each with its inverse, in the opposite order
 constexpr int n_ratios = 3;
 constexpr double correlation_step = 0.025;
@@ -192,23 +193,40 @@ double HiddenCauses::log_likelihood_ratio(const std::vector<double>& count, doub
     if (negative)
         for (int p = 0; p < n_points; ++p)
             std::reverse(&mirrored[p * n_points], &mirrored[p * n_points] + n_points);
-    std::vector<double> found;
+    const auto value = [&](int h, int e, int f, int ratio) {
+        const Table& log_copula = table(h, e, f, ratio, nearest);
+        return dot(mirrored.data(), log_copula.data(), n_points * n_points);
+    };
+    struct Cause {
+        int h, ratio;
+        std::vector<int> e, f;  // closest first
+        double value;
+    };
+    std::vector<Cause> causes;
+    double best = -infinity;
     for (int h = 0; h < n_shapes; ++h) {
         const Cumulants of_h = shapes()[h].cumulants();
         for (int ratio = 0; ratio < n_ratios; ++ratio) {
             const auto [a, c] = loadings(correlation_step * nearest, ratios[ratio]);
-            const std::vector<int> shapes_of_f = closest(other, of_h, c);
-            for (const int e : closest(x, of_h, a))
-                for (const int f : shapes_of_f) {
-                    const Table& log_copula = table(h, e, f, ratio, nearest);
-                    found.push_back(dot(mirrored.data(), log_copula.data(), n_points * n_points));
-                }
+            std::vector<int> e = closest(x, of_h, a), f = closest(other, of_h, c);
+            const double first = value(h, e[0], f[0], ratio);
+            best = std::max(best, first);
+            causes.push_back({h, ratio, std::move(e), std::move(f), first});
         }
     }
-    const double best = std::ranges::max(found);
-    double sum = 0.0;
-    for (const double value : found) sum += std::exp(value - best);
-    return best + std::log(sum / static_cast<double>(found.size()));
+    const double enough = best - promising;
+    for (auto& [h, ratio, e, f, reached] : causes) {
+        if (reached < enough) continue;
+        for (int k = 1; k < n_closest; ++k)
+            if (const double here = value(h, e[k], f[0], ratio); here > reached) {
+                reached = here;
+                std::swap(e[0], e[k]);
+            }
+        for (int k = 1; k < n_closest; ++k)
+            reached = std::max(reached, value(h, e[0], f[k], ratio));
+        best = std::max(best, reached);
+    }
+    return best;
 }
 
 }  // namespace bowfree

@@ -3,9 +3,10 @@
 //     x = a h + e,  y = c h + f,
 //
 // with independent h, e and f, each with one of a few typical distributions. The copulas are
-// tabulated on a grid of normal scores, when they are first needed; the evidence of a pair of errors
-// is the average of their likelihoods over the distributions of h and ratios a / c. The distributions
-// of e and f are those that agree best with the third and fourth cumulants of x and y.
+// tabulated on a grid of normal scores, when they are first needed; the likelihood of a pair of
+// errors is the largest one found over the distributions of h and ratios a / c. The distributions of
+// e and f first are those that agree best with the third and fourth cumulants of x and y; if that is
+// promising, further ones are tried, first of e, then of f.
 #pragma once
 
 #include <atomic>
@@ -29,8 +30,8 @@ class HiddenCauses {
     static constexpr int n_points = 25;
     static constexpr double first = -3.6, step = 0.3;  ///< of the grid of normal scores
 
-    /// The log of the average likelihood ratio of hidden causes against independence. `count` has
-    /// the number of observations at each point of the grid; the errors have correlation r.
+    /// The largest log-likelihood ratio of a hidden cause against independence. `count` has the number
+    /// of observations at each point of the grid; the errors have correlation r.
     double log_likelihood_ratio(const std::vector<double>& count, double r, const Cumulants& x,
                                 const Cumulants& y) const;
 

@@ -234,7 +234,8 @@ def search_moments(
 ) -> SearchResult:
     """Search on moments, after :func:`greedy_search` has read the data."""
     check_finite_n(moments)
-    if isinstance(moments.sample, NonGaussianRows):
+    costly = isinstance(moments.sample, NonGaussianRows)
+    if costly:
         strategy = strategy.for_costly_scores()
     names = moments.names
     space, rule, notes = adapt_to_data(moments, space, rule)
@@ -253,7 +254,7 @@ def search_moments(
             space.knowledge,
             "only searches of one table with errors='gaussian' and method='newton'",
         )
-    plan = strategy.plan(space.graph_class, len(names))
+    plan = strategy.plan(space.graph_class, len(names), costly)
     for graph in plan.starts:
         space.check_start(graph, names)
     saved = Checkpoint(

@@ -39,6 +39,7 @@ MANY_NODES = 30  # beyond, a search omits steps whose cost grows fast with the g
 #: Kicks of a run if a score takes milliseconds. In 15 searches with non-Gaussian errors and six
 #: variables, 30 kicks a run led to the same scores after 3.9 times as many fits.
 COSTLY_KICKS = 2
+COSTLY_RUNS = 2  # of a later round, for each end of the runs before
 
 
 def first_runs_for(d: int) -> int:
@@ -159,6 +160,7 @@ class Plan:
     from_required: bool  # whether the run after those starts at the graph of required edges
     rounds: float  # largest number of later rounds
     work: Work
+    costly: bool = False  # whether a score takes milliseconds
 
     def first_tasks(self, seed: int, required_graph: MixedGraph) -> list[RunTask]:
         """Return the runs of the first round."""
@@ -177,6 +179,8 @@ class Plan:
         Half of the runs perturb the best graph, the others the next best ends of runs.
         """
         n_runs = kick_runs_for(len(ends[0].graph.nodes))
+        if self.costly:
+            n_runs = min(n_runs, COSTLY_RUNS * len(ends))
         limit = self.work.of_each(done, n_runs)
         ranks = [0 if k % 2 == 0 else (k + 1) // 2 for k in range(n_runs)]
         return [
@@ -276,8 +280,8 @@ class Strategy:
             return replace(self, starts=(graph,), restarts=restarts)
         return replace(self, starts=(graph, *(self.starts or ())))
 
-    def plan(self, graph_class: GraphClass, d: int) -> Plan:
-        """Return the runs for d variables."""
+    def plan(self, graph_class: GraphClass, d: int, costly: bool = False) -> Plan:
+        """Return the runs for d variables; fewer if scores are `costly`."""
         starts = tuple(self.starts or ())
         work = Work.of(self.work, d)
         if self.name == "restart":
@@ -291,7 +295,7 @@ class Strategy:
         if d <= FEW_NODES and graph_class not in ("dag", "bidirected"):
             kinds[SPARSE_SHARE - 1 :: SPARSE_SHARE] = [SPARSE] * (n_first // SPARSE_SHARE)
         rounds = math.inf if self.rounds is None else check_count("rounds", self.rounds, 0)
-        return Plan((KICKS,) * len(starts) + tuple(kinds), starts, False, rounds, work)
+        return Plan((KICKS,) * len(starts) + tuple(kinds), starts, False, rounds, work, costly)
 
     def run_options(self, d: int, n: float, costly: bool = False) -> dict[str, Any]:
         """Return the options of every run for the core; fewer kicks if scores are `costly`."""

@@ -20,11 +20,9 @@ Both are priors of graphs. Equivalent graphs have the same score and number of e
 probability of a class is proportional to its number of members; with ``count="classes"`` of
 :func:`bowfree.averaged_effects` each class counts once.
 
-With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.25, and the
-factors of pairs in a district with k members and more than k - 1 bidirected edges are reduced in
-proportion. The model of hidden causes (typical distributions, pair by pair) is an approximation, and
-probabilities were too extreme without that, which was chosen on simulated data
-(:doc:`/evidence/independence`).
+With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.25. The model
+of hidden causes (typical distributions, pair by pair) is an approximation, and the power was chosen
+on simulated data (:doc:`/evidence/independence`).
 
 References
 ----------
