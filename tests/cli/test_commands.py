@@ -91,6 +91,8 @@ def test_isolated_variables_are_noted_and_tables_have_formats(plants):
     assert r"\begin{tabular}" in tex.stdout
     apa = run("--tables", "apa", "fit", plants, "--graph", f"{CHAIN}, isolated: pot").stdout
     assert "<i>p</i>" in apa
+    assert "&nbsp;&nbsp;" in apa  # causes below their effect
+    assert "Free parameters</td>" in apa  # the statistics are a table, too
     assert ">&lt; .001</td>" in apa
     cells = "".join(Table(("edge", "p"), [("x -> y", "0.0123"), ("-0.5", "< 0.0001")]).apa())
     assert all(text in cells for text in ("x \u2192 y", ">.012<", "\N{MINUS SIGN}0.5"))

@@ -1,5 +1,7 @@
 """Booleans and nominal variables: one node, a block of indicators."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -193,6 +195,9 @@ def test_averages_over_all_graphs():
     fits = [bf.fit(graph, moments).total_effects().estimate for graph in graphs]
     assert average.names == ("team=b", "team=c", "team=d", "x", "y")
     assert np.allclose(average.mean, np.einsum("g,gij->ij", weights, fits), atol=1e-7)
+    text = str(average)  # 20 pairs of columns, without the 6 pairs of categories of team
+    others = int(re.search(r"(\d+) other effects?", text)[1])
+    assert len(re.findall(r"^\S+ on \S+", text, re.MULTILINE)) + others == 14
     team_on_y = sum(w for g, w in zip(graphs, weights, strict=True) if "team" in g.ancestors("y"))
     assert average.effect(of="team=c", on="y").probability == pytest.approx(team_on_y, abs=1e-7)
     edge = sum(w for g, w in zip(graphs, weights, strict=True) if ("team", "y") in g.directed)

@@ -135,14 +135,12 @@ def show(sections: Iterable[str | Table]) -> None:
         if isinstance(part, str):
             lines = [_wrap(in_options(line), WIDTH) for line in part.split("\n")]
             if style == "apa":
-                lines = [f"<p>{html.escape(part)}</p>"] if part else []
+                lines = [f"<p>{html.escape(in_options(part))}</p>"] if part else []
         else:
             table = replace(part, rest=in_options(part.rest))
             writers = {"markdown": table.markdown, "latex": table.latex, "apa": table.apa}
-            write = writers.get(style) if table.headings else None
+            write = writers.get(style) if table.headings or style == "apa" else None
             lines = table.lines(width) if write is None else write()
-            if style == "apa" and write is None:
-                lines = ["<pre>", *map(html.escape, lines), "</pre>"]
             lines = [""] * isinstance(above, Table) + lines
         echo("\n".join(lines))
         above = part

@@ -98,7 +98,8 @@ class Table:
         the zero before the point. Word processors open it.
         """
         rule = "border-top:1px solid black"
-        sides = ["left" if k in self.left else "center" for k in range(len(self.headings))]
+        n_columns = max(map(len, [self.headings, *self.rows]))
+        sides = ["left" if k in self.left else "center" for k in range(n_columns)]
 
         def row(tag: str, cells: Iterable[str], style: str = "") -> str:
             written = (
@@ -108,19 +109,19 @@ class Table:
             )
             return f"<tr>{''.join(written)}</tr>"
 
-        headings = (_APA.get(name, html.escape(name)) for name in self.headings)
-        lines = [row("th", headings, rule)]
-        for k, cells in enumerate(self.rows[: self.most]):
+        headings = [_APA.get(name, html.escape(name)) for name in self.headings]
+        lines = [row("th", headings, rule)] if headings else []
+        shown = self.rows[: self.most]
+        for k, cells in enumerate(shown):
             texts = (
-                _apa_cell(cell.strip(), heading in ("p", "P(>|z|)"))
-                for heading, cell in zip(self.headings, cells, strict=True)
+                _indent(cell) + _apa_cell(cell.strip(), heading in ("p", "P(>|z|)"))
+                for heading, cell in zip(self.headings or [""] * n_columns, cells, strict=True)
             )
-            lines.append(row("td", texts, "" if k else rule))
-        style = (
-            "border-collapse:collapse;border-bottom:1px solid black;font-family:'Times New Roman'"
-        )
+            end = "border-bottom:1px solid black" if cells is shown[-1] else ""
+            lines.append(row("td", texts, end if k else f"{rule};{end}"))
+        style = "border-collapse:collapse;font-family:'Times New Roman'"
         notes = [f"<p><i>Note.</i> {html.escape(note)}</p>" for note in self._note()]
-        return [f'<table style="{style}">', *lines, "</table>", *notes]
+        return [f'<table style="{style}">', *lines, "</table>", *(notes or ["<br>"])]
 
     def _html_row(self, tag: str, cells: tuple[str, ...]) -> str:
         sides = ["left" if k in self.left else "right" for k in range(len(cells))]
@@ -138,7 +139,14 @@ _SYMBOLS = {
 _APA = {name: f"<i>{symbol}</i>" for name, symbol in _SYMBOLS.items()} | {
     "chi-square": "χ<sup>2</sup>",
     "Chi-square": "χ<sup>2</sup>",
+    "ci.lower": "CI <i>LL</i>",
+    "ci.upper": "CI <i>UL</i>",
+    "Std.all": "<i>β</i>",
 }
+
+
+def _indent(cell: str) -> str:
+    return "&nbsp;" * (len(cell) - len(cell.lstrip()))
 
 
 def _apa_cell(cell: str, is_p: bool) -> str:

@@ -183,10 +183,15 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         """
         if self.samples is None:
             return np.zeros_like(self.positive)
-        sizes = split_blocks(self._moments)[1]
-        nodes = np.repeat(np.arange(len(sizes)), sizes) if sizes else np.arange(len(self.names))
+        nodes = self._nodes
         errors: Floats = self.samples.effect_mcse[np.ix_(nodes, nodes)]
         return errors
+
+    @property
+    def _nodes(self) -> npt.NDArray[np.intp]:
+        """The number of the variable of each column."""
+        sizes = split_blocks(self._moments)[1] or [1] * len(self.names)
+        return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
     def adjacent(self) -> Floats:
@@ -310,7 +315,9 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
                 },
                 size=self.probability,
             )
-        others = len(effect_pairs(self.probability < PRINTED))
+        nodes = self._nodes
+        apart = nodes[:, None] != nodes  # categories of one variable have no effect on each other
+        others = len(effect_pairs((self.probability < PRINTED) & apart))
         if others:
             what = count(others, "other effect")
             yield f"{what} with a probability below {PRINTED:g}: see to_frame()"
