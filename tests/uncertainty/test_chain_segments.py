@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import combinations
 from multiprocessing import get_context
 
 import numpy as np
@@ -227,27 +228,38 @@ def test_splices_use_all_samples():
 
 
 def test_splices_connect_separate_modes():
-    # x1 and x2 are nearly equal, and x3 is adjacent to one of them with probability 1/2 each. With
-    # at most two edges, single changes would have to pass through a graph without an edge at x3,
-    # which is very improbable with 5000 observations.
-    cov = np.array([[1.0, 0.9, 0.6], [0.9, 1.0, 0.6], [0.6, 0.6, 1.0]])
-    space = bf.SearchSpace(max_edges=2)
-    setup = ChainSetup(bf.moments(cov=cov, n=5000), space, GraphPosterior(), 10, 5.0, 2**20)
-    by_x1, by_x2 = bf.parse("x1 -> x2, x1 -> x3"), bf.parse("x1 <- x2 -> x3")
-    x1_x3, x2_x3 = 1, 2  # among the pairs
+    # y is the difference of a and b and, as well, of c and d, which have further causes in common.
+    # With two parents of y, changes and exchanges of edges would have to pass through a and d, or
+    # b and c, which say little about y. The two modes have probability 1/2 each.
+    difference = np.array([0.5, -0.5, 0.5, -0.5])
+    mix = np.array([difference, [1, 1, 1, 1], [0, 0, 2, 2]])
+    cov = 1.1 * np.eye(5)
+    cov[:4, :4] = mix.T @ mix + 0.05 * np.eye(4)
+    cov[4, :4] = cov[:4, 4] = difference
+    names = tuple("abcdy")
+    known = bf.Knowledge(
+        forbidden=[f"{v} -- {w}" for v, w in combinations("abcd", 2)],
+        tiers=[list("abcd"), ["y"]],
+        unconfounded=["y"],
+    )
+    space = bf.SearchSpace(max_edges=2, knowledge=known)
+    setup = ChainSetup(bf.Moments(names, cov, 5000), space, GraphPosterior(), 10, 5.0, 2**20)
+    by_ab, by_cd = (bf.MixedGraph(names, [(v, "y") for v in pair]) for pair in ("ab", "cd"))
+    a_y, c_y = 6, 8  # among the pairs
 
     def joined(*known):
-        made = setup.start([by_x1._bits()], seed=1)
+        made = setup.start([by_ab._bits()], seed=1)
         made.add_to_memory(np.array([states_of_graph(graph) for graph in known]))
         made.run(20_000, 1, 1, None)
         states = made.record(0)[1]
-        return [float((states[:, pair] > 0).mean()) for pair in (x1_x3, x2_x3)]
+        return [float((states[:, pair] > 0).mean()) for pair in (a_y, c_y)]
 
-    one, other = joined(by_x1, by_x2)
+    assert joined(by_ab) == [1.0, 0.0]
+    one, other = joined(by_ab, by_cd)
     assert one + other == 1.0
     assert 0.4 < one < 0.6
     # Samples with other frequencies do not change the stationary distribution.
-    one, other = joined(by_x1, by_x2, by_x2, by_x2)
+    one, other = joined(by_ab, by_cd, by_cd, by_cd)
     assert 0.4 < one < 0.6
 
 
