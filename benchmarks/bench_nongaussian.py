@@ -8,6 +8,7 @@ fit by covariances), and CPU seconds in one thread.
 
 Run ``python benchmarks/bench_nongaussian.py [SETS [OTHERS [SETTING ...]]]``, such as ``20 5 "gamma
 latent sparse 1000 6"``: BANG and RCD, which are slower, are run on the first OTHERS of the sets.
+Ctrl-C ends it with the table of the sets that are done.
 ``calibration`` in place of SETS compares stated probabilities of marks with frequencies. Seeds start
 at 10,000 (the score was developed on smaller ones).
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 
@@ -91,34 +93,34 @@ def shares(found: set, true: set) -> tuple[int, int, int]:
     return len(found & true), len(found), len(true)
 
 
-def measure(setting: str, n_sets: int, n_others: int, generator) -> list[str]:
+def measure(setting: str, seed: int, names, generator) -> dict[str, tuple]:
+    """Return the measures of one set by method, in the order of the table."""
     law, kind, regime, n, p = setting.split()
-    rows: dict[str, list] = {name: [] for name in METHODS}
-    for k, (name, learn) in product(range(n_sets), METHODS.items()):
-        if k >= n_others and name in ("BANG", "RCD"):
-            continue
-        drawn = generator.setting(int(n), int(p), regime, law, kind, FIRST_SEED + k)
-        true = graph_of(drawn["D"], drawn["Bi"])
+    drawn = generator.setting(int(n), int(p), regime, law, kind, seed)
+    true = graph_of(drawn["D"], drawn["Bi"])
+    rows = {}
+    for name in names:
         begin = time.process_time()
-        graph, B = learn(drawn["X"], law)
+        graph, B = METHODS[name](drawn["X"], law)
         seconds = time.process_time() - begin
         error = np.linalg.inv(np.eye(len(B)) - B) - drawn["total"]
         spouses, true_spouses = ({*map(frozenset, g.bidirected)} for g in (graph, true))
-        rows[name].append(
-            (
-                graph == true,
-                graph.is_bap() and bf.equivalent(graph, true),
-                bf.graph.shd(graph, true),
-                np.mean(error[~np.eye(len(B), dtype=bool)] ** 2),
-                seconds,
-                *shares({*graph.directed}, {*true.directed}),
-                *shares(spouses, true_spouses),
-            )
+        rows[name] = (
+            graph == true,
+            graph.is_bap() and bf.equivalent(graph, true),
+            bf.graph.shd(graph, true),
+            np.mean(error[~np.eye(len(B), dtype=bool)] ** 2),
+            seconds,
+            *shares({*graph.directed}, {*true.directed}),
+            *shares(spouses, true_spouses),
         )
+    return rows
+
+
+def table_lines(setting: str, rows: dict[str, list]) -> list[str]:
+    law, kind, regime, n, p = setting.split()
     lines = []
     for name, found in rows.items():
-        if not found:
-            continue
         exact, same, shd, mse, seconds, *edges = np.mean(np.array(found, dtype=float), axis=0)
         parts = [
             f"{both / max(number, 1e-9):.2f}"
@@ -194,13 +196,20 @@ def main() -> None:
         calibrate(int(sys.argv[2]) if len(sys.argv) > 2 else 20, generator)
         return
     n_sets, n_others = (int(given) for given in [*sys.argv[1:3], "100", "100"][:2])
+    settings = sys.argv[3:] or SETTINGS
+    rows: dict[str, dict[str, list]] = {setting: {} for setting in settings}
+    with suppress(KeyboardInterrupt):  # then the table has the sets that are done
+        for k, setting in product(range(n_sets), settings):
+            names = [name for name in METHODS if k < n_others or name not in ("BANG", "RCD")]
+            for name, row in measure(setting, FIRST_SEED + k, names, generator).items():
+                rows[setting].setdefault(name, []).append(row)
     print(
         "| setting | method | sets | exact | class | distance | precision -> | recall -> ", end=""
     )
     print("| precision <-> | recall <-> | RMSE of effects | CPU s |")
     print("|" + "---|" * 12)
-    for setting in sys.argv[3:] or SETTINGS:
-        print("\n".join(measure(setting, n_sets, n_others, generator)), flush=True)
+    for setting in settings:
+        print("\n".join(table_lines(setting, rows[setting])), flush=True)
 
 
 if __name__ == "__main__":

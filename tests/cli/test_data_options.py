@@ -134,6 +134,7 @@ def test_categories_ranks_and_weights(tmp_path):
         (("--missing", "fiml", "--drop-missing"), 2, "choose one of --drop-missing"),
         (("--cov", "--n", 10, "--missing", "fiml"), 2, "--missing needs observations"),
         (("--missing", "mean"), 2, "'mean' is not one of"),
+        (("--errors", "nongaussian"), 2, "--errors nongaussian belongs to searches"),
         (("--resamples", 10), 2, "--resamples belongs to --se bootstrap"),
         (("--seed", 1, "--se", "robust"), 2, "--seed belongs to --se bootstrap"),
         (("--ordinal", "sun", "--ordinal", "sun=low,high"), 2, "--ordinal names column sun twice"),
@@ -327,6 +328,7 @@ def test_compare(plants, tmp_path):
         (("--graph", "sun", "--graph", "leaves"), 1, "different variables"),
         (("--graph", "sun ->", "--graph", "leaves"), 1, "--graph: "),
         (("--graph", "sun", "--graph", "leaves", "--format", "json"), 2, "--format belongs to"),
+        (("--graph", "sun", "--errors", "nongaussian"), 2, "--errors nongaussian belongs to"),
     ],
 )
 def test_graphs_that_cannot_be_compared(options, code, problem, plants):

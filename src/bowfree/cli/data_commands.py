@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from bowfree.search.result import SearchResult
     from bowfree.uncertainty.average_result import AveragedEffects
 
+COVARIANCES_ONLY = (
+    "--errors nongaussian belongs to searches: fits and comparisons of graphs use covariances, which "
+    "is valid for any distribution of the errors with robust standard errors"
+)
+
 _NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
 
 
@@ -77,6 +82,7 @@ def fit(
         inference |= defaults | chosen
     else:
         opt.refuse({f"{OPTIONS[name]} belongs to --se bootstrap": True for name in chosen})
+    opt.refuse({f"{COVARIANCES_ONLY} (--se robust)": given["errors"] == "nongaussian"})
     penalty = given.pop("penalty")
     model = opt.read_model(given)
     source = read_source(given)
@@ -144,7 +150,12 @@ def compare(
     graph_files += tuple(Path(text) for text in graphs if os.path.isfile(text))
     graphs = tuple(text for text in graphs if not os.path.isfile(text))
     unused = graph_format is not None and not graph_files
-    opt.refuse({"--format belongs to --graph-file": unused})
+    opt.refuse(
+        {
+            "--format belongs to --graph-file": unused,
+            COVARIANCES_ONLY: given["errors"] == "nongaussian",
+        }
+    )
     named: dict[str, MixedGraph] = {}
     texts = [("--graph", f"G{k}", text) for k, text in enumerate(graphs, start=1)]
     texts += [("--graph-file", path.stem, read_text(path)) for path in graph_files]

@@ -176,7 +176,8 @@ def exclude_members(
     the rejection of the true graph is a single event. An edge ``<->`` implies nothing about the
     errors that it joins and is never excluded for itself: ``x -> y`` becomes ``x o-> y``, unless
     other edges decide. Linear effects are assumed: a nonlinear effect
-    without a hidden common cause can leave only ``<->``, and `warnings` names such edges.
+    without a hidden common cause can leave only ``<->``, and `warnings` names such edges. Two
+    variables that are connected with no other leave nothing to check that with, and `warnings` says so.
 
     Examples
     --------
@@ -228,6 +229,11 @@ def exclude_members(
             return Exclusion(before, before, level, measured, reason, tuple(warnings))
         tested[tuple(before._edges.index(pair) for pair in component.part.pairs)] = marks
         warnings += component.other_explanations(marks, level)
+        if len(component.names) == 2 and len(marks) < component.part.size:
+            warnings.append(
+                f"{join_names(component.names)}: two variables leave nothing to check the model with; "
+                "nonlinear effects and unequal error variances also exclude arrows"
+            )
     if budget.expired:
         warnings.append("the time limit was reached; members that were not tested are kept")
     others = [f for f in before._factors if not any(set(f.edges) & set(edges) for edges in tested)]

@@ -196,7 +196,7 @@ def averaged_effects(
     Notes
     -----
     With ``errors="nongaussian"`` probabilities are those of single graphs, because equivalent graphs
-    have different scores; the evidence beyond covariances is raised to the power 0.25, as in
+    have different scores; the evidence beyond covariances is raised to the power 0.5, as in
     :func:`bowfree.structure_mcmc`. The effects in a graph and their standard errors are still those of the
     fit by covariances, with sandwich standard errors, which are valid for any distribution.
 

@@ -20,7 +20,7 @@ Both are priors of graphs. Equivalent graphs have the same score and number of e
 probability of a class is proportional to its number of members; with ``count="classes"`` of
 :func:`bowfree.averaged_effects` each class counts once.
 
-With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.25. The model
+With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.5. The model
 of hidden causes (typical distributions, pair by pair) is an approximation, and the power was chosen
 on simulated data (:doc:`/evidence/independence`).
 
@@ -48,7 +48,7 @@ from bowfree.validation import check_choice, check_penalty, check_positive
 Floats = npt.NDArray[np.float64]
 Prior = Literal["density", "flat"]
 
-EVIDENCE_POWER = 0.25
+EVIDENCE_POWER = 0.5
 EDGE_KINDS = {"dag": 2, "bidirected": 1}  # number of kinds, where it is not three
 MIN_TEMPERATURE = 1e-9
 
