@@ -343,17 +343,8 @@ ClassMembers edge_change_class(const Graph& graph, const ClassOptions& options, 
         stop.count_result();
     };
     try {
-        for (std::size_t next = 0; next < members.size(); ++next) {
-            EdgeKinds candidate = members[next];
-            for (Edge& edge : candidate) {
-                const Edge before = edge;
-                for (const Edge kind : edge_kinds) {
-                    edge = kind;
-                    try_candidate(candidate);
-                }
-                edge = before;
-            }
-        }
+        for (std::size_t next = 0; next < members.size(); ++next)
+            for_each_edge_change(members[next], try_candidate);
         found.complete = true;
     } catch (const Stopped&) {
     }

@@ -37,6 +37,19 @@ EdgeKinds kinds_of(const Graph& graph, const std::vector<std::pair<int, int>>& e
 /// The BAP with edges of these kinds.
 Graph graph_of_kinds(int d, const std::vector<std::pair<int, int>>& edges, const Edge* kinds);
 
+/// Calls `visit` with every list of kinds that differs from `kinds` in one edge at most.
+template <class Visit>
+void for_each_edge_change(EdgeKinds kinds, Visit&& visit) {
+    for (Edge& edge : kinds) {
+        const Edge before = edge;
+        for (const Edge kind : edge_kinds) {
+            edge = kind;
+            visit(std::as_const(kinds));
+        }
+        edge = before;
+    }
+}
+
 struct EdgeKindsHash {
     std::size_t operator()(const EdgeKinds& kinds) const;
 };

@@ -161,6 +161,7 @@ void RowSolver::keep() {
     if (parents_->empty()) std::copy_n(Sigma_ + static_cast<std::size_t>(v_) * d_, d_, out);
     for (int w = 0; !parents_->empty() && w < d_; ++w, Sigma_w += d_) out[w] = combine(Sigma_w);
 }
+
 int RowSolver::correlated(std::span<const int> before, const Word* adjacent,
                           const Condition& condition) const {
     for (const int u : before)

@@ -53,18 +53,11 @@ class Finder {
 
     /// Breadth-first search from all graphs listed.
     void list_neighbors() {
-        for (std::size_t next = 0; next < graphs_.size(); ++next) {
-            if (depth_[next] == options_.max_depth) continue;
-            EdgeKinds candidate = graphs_[next];
-            for (Edge& edge : candidate) {
-                const Edge before = edge;
-                for (const Edge kind : edge_kinds) {
-                    edge = kind;
-                    try_candidate(candidate, depth_[next] + 1);
-                }
-                edge = before;
-            }
-        }
+        for (std::size_t next = 0; next < graphs_.size(); ++next)
+            if (const int steps = depth_[next] + 1; steps <= options_.max_depth)
+                for_each_edge_change(graphs_[next], [&](const EdgeKinds& candidate) {
+                    try_candidate(candidate, steps);
+                });
     }
 
     EmpiricalMembers found(bool complete) {

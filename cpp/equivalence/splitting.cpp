@@ -75,11 +75,15 @@ class Fingerprints {
           Sigma_(random_covariances(graph, topological_order(graph), one_or_more({}, d_), seed,
                                     stop)[0]),
           draw_(~seed) {
-        more_vectors(1);
+        // No tangent space has more dimensions than a graph has parameters.
+        functionals_.resize(1 + graph.d() + count_edges(graph));
+        for (Functional& next : functionals_) {
+            next = {std::vector<Element>(d_), std::vector<Element>(d_), {}, {}, draw_()};
+            for (int v = 0; v < d_; ++v) next.y[v] = draw_(), next.z[v] = draw_();
+            next.Sigma_y = times(next.y);
+            next.Sigma_z = times(next.z);
+        }
     }
-
-    /// Draws random functionals for tangent spaces of up to k dimensions.
-    void prepare(std::size_t k) { more_vectors(k + 1); }
 
     /// Writes the fingerprints of one member, one for each condition.
     void of(const Graph& member, const std::vector<Condition>& additions, Element* out,
@@ -94,18 +98,8 @@ class Fingerprints {
   private:
     struct Functional {
         std::vector<Element> y, z, Sigma_y, Sigma_z;
-        Element value;  ///< of the matrix S that is projected
+        Element value = 0;  ///< of the matrix S that is projected
     };
-
-    void more_vectors(std::size_t n) {
-        while (functionals_.size() < n) {
-            Functional next{std::vector<Element>(d_), std::vector<Element>(d_), {}, {}, draw_()};
-            for (int v = 0; v < d_; ++v) next.y[v] = draw_(), next.z[v] = draw_();
-            next.Sigma_y = times(next.y);
-            next.Sigma_z = times(next.z);
-            functionals_.push_back(std::move(next));
-        }
-    }
 
     std::vector<Element> times(const std::vector<Element>& y) const {
         std::vector<Element> product(d_);
@@ -185,12 +179,8 @@ using Prints = std::vector<std::pair<Element, Element>>;
 Prints fingerprints(const std::vector<Graph>& members, const std::vector<Condition>& additions,
                     std::uint64_t seed, int n_threads, const Stop& stop) {
     const std::size_t n = members.size(), m = additions.size();
-    Fingerprints first(members[0], draw_seed(seed, 0), stop);
-    Fingerprints second(members[0], draw_seed(seed, 1), stop);
-    // No tangent space has more dimensions than a graph has parameters.
-    const std::size_t most = members[0].d() + count_edges(members[0]);
-    first.prepare(most);
-    second.prepare(most);
+    const Fingerprints first(members[0], draw_seed(seed, 0), stop);
+    const Fingerprints second(members[0], draw_seed(seed, 1), stop);
     Prints prints(n * m);
     run_jobs(static_cast<int>((n + block - 1) / block), n_threads, stop,
              [&](int job, const Stop& its_stop) {
