@@ -37,7 +37,10 @@ COMMANDS = {
     "app": ("app", "Draw, fit and compare graphs in your browser."),
     "compare": ("data_commands", "Compare several graphs on the same data."),
     "effects": ("data_commands", "Estimate causal effects."),
-    "paths": ("question_commands", "Estimate direct, indirect and path-specific effects."),
+    "paths": (
+        "question_commands",
+        "Estimate direct and indirect effects, and their sensitivity to hidden causes.",
+    ),
     "adjust": ("question_commands", "List the variables to adjust for, and instruments."),
     "equiv": ("graph_commands", "List the graphs that are equivalent to a graph."),
     "design": ("graph_commands", "Rank possible experiments by what they would reveal."),

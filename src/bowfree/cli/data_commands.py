@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from pathlib import Path
@@ -147,9 +146,8 @@ def compare(
     """
     import bowfree as bf
 
-    graph_files += tuple(Path(text) for text in graphs if os.path.isfile(text))
-    graphs = tuple(text for text in graphs if not os.path.isfile(text))
-    unused = graph_format is not None and not graph_files
+    sources = [*map(opt.graph_or_file, graphs), *graph_files]
+    unused = graph_format is not None and not any(isinstance(one, Path) for one in sources)
     opt.refuse(
         {
             "--format belongs to --graph-file": unused,
@@ -157,14 +155,14 @@ def compare(
         }
     )
     named: dict[str, MixedGraph] = {}
-    texts = [("--graph", f"G{k}", text) for k, text in enumerate(graphs, start=1)]
-    texts += [("--graph-file", path.stem, read_text(path)) for path in graph_files]
-    for option, name, text in texts:
-        format = "text"
-        if option == "--graph-file":
+    for k, source in enumerate(sources, start=1):
+        if isinstance(source, Path):
+            option, name, text = "--graph-file", source.stem, read_text(source)
             format = graph_format or "text"
-        elif found := _NAMED_GRAPH.fullmatch(text):
-            name, text = found.groups()
+        else:
+            found = _NAMED_GRAPH.fullmatch(str(source))
+            name, text = found.groups() if found else (f"G{k}", str(source))
+            option, format = "--graph", "text"
         with naming(option):
             graph = read(text, format=format)
         opt.refuse({f"two graphs are called {name}; use --graph 'name=x -> y'": name in named})

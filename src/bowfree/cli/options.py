@@ -273,14 +273,18 @@ def averages_graphs(context: click.Context, of_graph: Sequence[str]) -> bool:
     return averages
 
 
+def graph_or_file(text: str | None) -> str | Path | None:
+    """Return the value of --graph, as a path if it is the name of a file."""
+    return text if text is None or not os.path.isfile(text) else Path(text)
+
+
 def read_model(given: dict[str, Any]) -> MixedGraph | LavaanModel:
     """Return the graph, or lavaan model, of `graph_options`."""
     graph, path, format, auto = (
         given.pop(name) for name in ("graph", "graph_file", "graph_format", "auto")
     )
-    if graph is not None and path is None and os.path.isfile(graph):
-        path = Path(graph)
-        graph = None
+    if path is None and isinstance(graph_or_file(graph), Path):
+        graph, path = None, Path(graph)
     refuse(
         {
             "give the graph by one of --graph or --graph-file": (graph is None) == (path is None),

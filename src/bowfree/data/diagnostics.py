@@ -450,8 +450,10 @@ def describe_odd_columns(odd: Mapping[str, Sequence[str]]) -> list[str]:
         names = odd.get(kind, ())
         if names:
             one = len(names) == 1
-            order = f"for ordered categories: ordinal={list(names)!r}; "
-            order = order if kind == "few values" else ""
+            order = ""
+            if kind == "few values":
+                order = f"for ordered categories: ordinal={list(names)!r}; "
+                order += f"for binary or unordered ones: nominal={list(names)!r}; "
             found.append(
                 f"column{'' if one else 's'} {join_names(names)} look{'s' if one else ''} {what}, "
                 f"and the model is for measurements; {order}to drop {'it' if one else 'them'}: "

@@ -408,7 +408,8 @@ class DataOptions:
             if len(columns) > len(names) and (ordered or self.correlation != "pearson"):
                 raise DataError(
                     "nominal variables of three or more categories cannot be combined with ordered "
-                    "categories or rank correlations; leave one of them out"
+                    "categories or rank correlations, which assume a normal variable behind every "
+                    "column; list the ordered ones in `nominal`, too, or omit `correlation`"
                 )
             return made_of(
                 self._moments(columns, X, weights, ordered, notes + more, held, labels), blocks

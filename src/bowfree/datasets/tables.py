@@ -30,6 +30,10 @@ Decimal = Literal["point", "comma"]
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
 # Strings for missing values that R, pandas, Stata and people write, in lower case.
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_DATE = re.compile(
+    r"(?:\d{4}([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\d{1,2}\2(?:\d{4}|\d{2}))(?:[ T]\d.*)?"
+)
+_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)? ?(?:[%°]|(?<= )[^\W\d])\S*")
 _POINT_NUMBER = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_LISTED = 5  # columns with invalid cells in a message
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
@@ -281,13 +285,22 @@ class InvalidCells:
             f"drop it (drop={[name]!r}), list its categories in their order ({ordinal}), or name "
             f"the strings for missing values ({na})"
         )
-        if 2 * len(rows) > len(cells) and cells.n_unique() <= MOST_CATEGORIES:
+        date, unit = (all(map(kind.fullmatch, first)) for kind in (_DATE, _WITH_UNIT))
+        few = 2 * len(rows) > len(cells) and cells.n_unique() <= MOST_CATEGORIES
+        if few and not date and not unit:
             self.words.add(name)
             remedy = f"for unordered categories: nominal={[name]!r}; or {remedy}"
         kind = "not a number"
         if name in self.options.ordinal:
             kind = f"none of {join_names(self.options.ordinal[name])}"
             remedy = f"list all categories in their order ({ordinal}), or {na} for missing values"
+        elif date:
+            kind = "a date"
+            remedy = (
+                f"drop it (drop={[name]!r}), or replace it by a number, such as days since a date"
+            )
+        elif unit:
+            remedy = f"remove the unit from its values, or drop it (drop={[name]!r})"
         elif _COMMA_NUMBER.fullmatch(first[0]):
             remedy = f"if it has a decimal comma, pass {decimal} comma"
         elif _POINT_NUMBER.fullmatch(first[0]):
