@@ -277,7 +277,7 @@ def test_warnings_about_columns_name_options_once(plants, tmp_path):
     assert said.count("Warning: column id looks like row numbers") == 1
     assert said.count("to drop it: --drop id\n") == 1
     assert said.count("Warning: column sex looks like categories") == 1
-    assert said.count("for ordered categories: --ordinal sex; to drop it: --drop sex\n") == 1
+    assert said.count("for binary or unordered ones: --nominal sex; to drop it: --drop sex\n") == 1
     assert run("learn", path, "--drop", "id,sex", *QUICK).stderr == ""
 
 

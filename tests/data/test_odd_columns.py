@@ -58,7 +58,7 @@ def test_a_search_warns():
     assert len(said) == 2
     assert "column id looks like row numbers" in said[0]
     assert "column sex looks like categories" in said[1]
-    assert said[1].endswith("ordinal=['sex']; to drop it: data.drop(columns=['sex'])")
+    assert said[1].endswith("nominal=['sex']; to drop it: data.drop(columns=['sex'])")
     assert all(w.filename == __file__ for w in caught)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
