@@ -160,8 +160,8 @@ def compare(
             option, name, text = "--graph-file", source.stem, read_text(source)
             format = graph_format or "text"
         else:
-            found = _NAMED_GRAPH.fullmatch(str(source))
-            name, text = found.groups() if found else (f"G{k}", str(source))
+            found = _NAMED_GRAPH.fullmatch(source)
+            name, text = found.groups() if found else (f"G{k}", source)
             option, format = "--graph", "text"
         with naming(option):
             graph = read(text, format=format)

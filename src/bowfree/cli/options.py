@@ -273,9 +273,9 @@ def averages_graphs(context: click.Context, of_graph: Sequence[str]) -> bool:
     return averages
 
 
-def graph_or_file(text: str | None) -> str | Path | None:
+def graph_or_file(text: str) -> str | Path:
     """Return the value of --graph, as a path if it is the name of a file."""
-    return text if text is None or not os.path.isfile(text) else Path(text)
+    return Path(text) if os.path.isfile(text) else text
 
 
 def read_model(given: dict[str, Any]) -> MixedGraph | LavaanModel:
@@ -283,8 +283,8 @@ def read_model(given: dict[str, Any]) -> MixedGraph | LavaanModel:
     graph, path, format, auto = (
         given.pop(name) for name in ("graph", "graph_file", "graph_format", "auto")
     )
-    if path is None and isinstance(graph_or_file(graph), Path):
-        graph, path = None, Path(graph)
+    if graph is not None and path is None and isinstance(file := graph_or_file(graph), Path):
+        graph, path = None, file
     refuse(
         {
             "give the graph by one of --graph or --graph-file": (graph is None) == (path is None),
