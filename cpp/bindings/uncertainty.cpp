@@ -395,17 +395,19 @@ void bind_uncertainty(nb::module_& m) {
     m.def(
         "summarize_mixture",
         [](const Array<double, 1>& weights, const Array<double, 1>& estimates,
-           const Array<double, 1>& errors, double level, double total) {
+           const Array<double, 1>& errors, double level, double total, double neglected) {
             for (const auto* array : {&estimates, &errors})
                 expect_shape(*array, {weights.shape(0)}, "one estimate and error for each weight");
             EffectMixture mixture;
             for (std::size_t k = 0; k < weights.shape(0); ++k)
                 mixture.add({weights.data()[k], estimates.data()[k], errors.data()[k]});
-            const Interval found = mixture.interval(level, total);
+            const Interval found = mixture.interval(level, total, neglected);
             return std::tuple(mixture.means(found, total).effect, found.lower, found.upper);
         },
-        "weights"_a, "estimates"_a, "errors"_a, "level"_a, "total"_a,
-        "Mean and interval of a mixture of normals, with the rest of the total weight at zero.");
+        "weights"_a, "estimates"_a, "errors"_a, "level"_a, "total"_a, "neglected"_a,
+        "Mean and interval of a mixture of normals, with the rest of the total weight at zero; [0, "
+        "0] "
+        "if the share of the others is at most `neglected`.");
     m.def("first_of_class", &first_of_class, "parents"_a, "spouses"_a, "seed"_a,
           "conditions"_a = GivenConditions{},
           "For each BAP the index of the first one that is equivalent to it, under conditions "

@@ -7,11 +7,10 @@
 
 namespace bowfree {
 
-constexpr double same = 0.01;        // in standard errors: closer components are merged
-constexpr double fine = 1e-3;        // in standard errors: accuracy of quantiles
-constexpr std::size_t many = 256;    // components before they are merged
-constexpr double improbable = 0.01;  // probability of an effect that is neglected
-constexpr double far = 8.5;          // standard errors beyond which a normal has no mass
+constexpr double same = 0.01;      // in standard errors: closer components are merged
+constexpr double fine = 1e-3;      // in standard errors: accuracy of quantiles
+constexpr std::size_t many = 256;  // components before they are merged
+constexpr double far = 8.5;        // standard errors beyond which a normal has no mass
 constexpr int max_halvings = 60;
 constexpr double largest_distance = 10.0;  // of an estimate from the interval, in its widths
 
@@ -104,13 +103,14 @@ Interval EffectMixture::with_zero(const std::vector<double>& weights, double mas
     return shortest;
 }
 
-Interval EffectMixture::interval_without(int batch, double level, double total) const {
+Interval EffectMixture::interval_without(int batch, double level, double total,
+                                         double neglected) const {
     std::vector<double> weights;
     for (const Component& c : components_)
         weights.push_back(batch < 0 ? c.weight : std::max(0.0, c.weight - c.batches[batch]));
     const double with_effect = std::accumulate(weights.begin(), weights.end(), 0.0);
     const double probability = with_effect / total;
-    if (!(probability > std::min(improbable, 1.0 - level))) return {0.0, 0.0};
+    if (!(probability > std::min(neglected, 1.0 - level))) return {0.0, 0.0};
     for (double& weight : weights) weight /= with_effect;
     if (probability > level) {
         const double tail = 0.5 * (1.0 - level / std::min(1.0, probability));
@@ -120,9 +120,9 @@ Interval EffectMixture::interval_without(int batch, double level, double total) 
     return with_zero(weights, level);
 }
 
-Interval EffectMixture::interval(double level, double total) {
+Interval EffectMixture::interval(double level, double total, double neglected) {
     join();
-    return interval_without(-1, level, total);
+    return interval_without(-1, level, total, neglected);
 }
 
 EffectMixture::Means EffectMixture::means(const Interval& interval, double total) const {

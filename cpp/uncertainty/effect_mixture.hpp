@@ -15,6 +15,9 @@ inline constexpr int n_batches = 8;
 /// Parts of a weight that stem from each batch; all zero if graphs were not sampled.
 using Batches = std::array<double, n_batches>;
 
+/// Probability up to which an effect is neglected.
+inline constexpr double improbable = 0.01;
+
 struct Interval {
     double lower, upper;
 };
@@ -38,9 +41,10 @@ class EffectMixture {
     /// An interval of probability `level` or more, under the mixture, whose point mass at zero is
     /// `total` minus the weight of the components, and given that there is an effect: the interval
     /// of an effect of small probability would otherwise be [0, 0], which covers no existing effect.
-    /// (A probability of .01 or less is neglected if `level` permits.) If an interval with equal
-    /// tails has these probabilities without zero, it is that one; otherwise a short one with zero.
-    Interval interval(double level, double total);
+    /// (An effect whose probability is at most `neglected` and 1 - `level` has [0, 0] all the same.)
+    /// If an interval with equal tails has these probabilities without zero, it is that one;
+    /// otherwise a short one with zero.
+    Interval interval(double level, double total, double neglected = improbable);
 
     /// The mean of the effect and of its absolute value. Estimates farther from the interval than ten
     /// times its width count as that far: where a fit is nearly singular, effects have no bound.
@@ -52,7 +56,8 @@ class EffectMixture {
 
   private:
     /// The interval without the weights of one batch, or with all of them (-1).
-    Interval interval_without(int batch, double level, double total) const;
+    Interval interval_without(int batch, double level, double total,
+                              double neglected = improbable) const;
     /// The smallest x with F(x) >= p; `weights` sum to 1 here and below.
     double quantile(const std::vector<double>& weights, double p) const;
     /// The shortest of three intervals that contain zero and have probability `mass`: the lower tail

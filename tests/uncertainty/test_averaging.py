@@ -120,7 +120,7 @@ def weights_of(average):
 
 def test_one_nearly_singular_graph_does_not_decide_the_mean():
     weights, estimates, errors = np.array([[0.6, 1e-3], [0.3, -1e3], [0.05, 500.0]])
-    mean, lower, upper = _core.summarize_mixture(weights, estimates, errors, 0.95, 1.0)
+    mean, lower, upper = _core.summarize_mixture(weights, estimates, errors, 0.95, 1.0, 0.01)
     assert lower <= 0 < mean < upper
     assert mean == pytest.approx(0.18, abs=0.01)
 

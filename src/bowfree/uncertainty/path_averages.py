@@ -37,6 +37,9 @@ Floats = npt.NDArray[np.float64]
 
 MOST_PATHS = 100  # of one graph
 RARE = 0.01  # probability below which a single path is not listed
+# Probability up to which an effect is neglected: less than for total effects, because a path of
+# several edges is improbable even if it exists.
+NEGLECTED = 0.001
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +54,8 @@ class AveragedPathEffects(NamedEffects):
         ``effect`` ("total", "direct", "indirect", "through m", or a path), ``probability`` (that
         such a path exists), ``mcse`` (its Monte Carlo standard error; 0 if no graph was sampled),
         ``mean``, ``lower`` and ``upper``. Mean and interval include the graphs without a path,
-        where the effect is zero, as in :class:`bowfree.AveragedEffects`.
+        where the effect is zero, as in :class:`bowfree.AveragedEffects`; both ends are zero if
+        the probability is at most 0.001.
     confidence : float
         Probability that the intervals should cover.
     """
@@ -102,7 +106,9 @@ class _Mixture:
         parts = np.array(self.parts, dtype=np.float64).reshape(-1, 3).T
         weights, estimates, errors = np.ascontiguousarray(parts)
         rest = 1.0 - self.without_se
-        mean, lower, upper = _core.summarize_mixture(weights, estimates, errors, confidence, rest)
+        mean, lower, upper = _core.summarize_mixture(
+            weights, estimates, errors, confidence, rest, NEGLECTED
+        )
         share = self.batches / np.where(totals > 0, totals, 1.0)
         return Row(
             effect=name,
