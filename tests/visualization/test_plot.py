@@ -206,6 +206,8 @@ def test_effects_of_an_average_a_bootstrap_and_an_array():
     resampled = SimpleNamespace(names=("x", "y"), total_effect_interval=[E - 0.1, E + 0.1])
     assert values(bf.plot.effects(average, colorbar=False)).tolist() == [0.0, 0.7, 0.0, 0.7]
     assert np.allclose(values(bf.plot.effects(resampled)), [-0.1, 0.6, 0.1, 0.8])
+    small = SimpleNamespace(names=("x", "y"), total_effect_interval=[1e-10 * E, 2e-10 * E])
+    assert len(texts(bf.plot.effects(small, colorbar=False))) == 2  # two ends in any unit
     ax = bf.plot.effects(E, names=["cause", "$target$"], colorbar=False)
     assert values(ax).tolist() == [0.0, 0.7, 0.0, 0.7]
     assert texts(ax) == [".70"]
