@@ -448,6 +448,8 @@ def test_several_files(tmp_path):
         ({"columns": [None]}, "columns= .*: must be a list of strings"),
         ({"columns": "x"}, "columns= 'x': must be a list of strings"),
         ({"columns": ["x", "x"]}, "'x' is requested twice"),
+        ({"columns": []}, "no columns are left; choose some of x, y"),
+        ({"drop": ["y", "x"]}, "no columns are left"),
         ({"columns": ["X"]}, "no column 'X' .did you mean 'x'"),
         ({"drop": None}, "drop= is None"),
         ({"encoding": 8}, "encoding= 8: must be a string"),

@@ -188,7 +188,10 @@ class ReadOptions:
                 twice = next(name for name in wanted if list(wanted).count(name) > 1)
                 raise DataError(f"column {short_repr(twice)} is requested twice")
         kept = names if self.columns is None else self.columns
-        return [index[name] for name in kept if name not in self.drop]
+        chosen = [index[name] for name in kept if name not in self.drop]
+        if not chosen:
+            raise DataError(f"{what}: no columns are left; choose some of {join_names(names)}")
+        return chosen
 
     def check_names(self, names: Sequence[str], what: str) -> None:
         """Raise an error if a column has no name, or two have the same."""
