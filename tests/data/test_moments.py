@@ -258,6 +258,10 @@ BAD_INPUT = {
         "several columns named '1'",
     ),
     "text column": ({"data": NAMED.assign(b="text")}, r"non-numeric column 'b' \(.*\) in data"),
+    "text and dates": (
+        {"data": NAMED.assign(b="text", c=pd.Timestamp("2020-01-01"))},
+        r"'c' \(Datetime\) in data: for unordered categories pass nominal=\['b'\]; to drop all",
+    ),
     "values of 1e307": ({"data": X * [1, 1e307, 1]}, "'b' has values.* too large .*; rescale"),
     "cov times 1e306": ({"cov": S * 1e306, "n": 20}, r"'a' has a standard deviation of .*e\+15"),
     "frame with a name twice": (

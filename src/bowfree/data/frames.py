@@ -26,6 +26,7 @@ _Read = tuple[tuple[str, ...], Floats]
 _MOST_VARIABLES = 10_000
 BOOLEAN = ("False", "True")
 """The labels of columns of True and False; recognized by identity."""
+MOST_CATEGORIES = 50  # of a nominal column
 # Floating-point numbers represent all integers up to here.
 _LARGEST_INTEGER = 2**53
 
@@ -196,14 +197,18 @@ def _read_frame(
     labels_of = {} if categories is None else categories
     words = {c for c in used if str(c) in nominal and not schema[c].is_numeric()}
     ordered = set() if categories is None else {c for c in used if isinstance(schema[c], nw.Enum)}
-    _check_numeric(
-        {
-            str(c): schema[c]
-            for c in used
-            if c not in ordered | words and not (schema[c].is_numeric() or schema[c] == nw.Boolean)
-        },
-        what,
-    )
+    strange = {
+        str(c): schema[c]
+        for c in used
+        if c not in ordered | words and not (schema[c].is_numeric() or schema[c] == nw.Boolean)
+    }
+    many = [
+        str(c)
+        for c in used
+        if str(c) in strange
+        and (schema[c].is_temporal() or frame.get_column(c).n_unique() > MOST_CATEGORIES)
+    ]
+    _check_numeric(strange, what, many)
     values = np.empty((len(frame), len(used)))
     for k, column in enumerate(used):
         series, dtype = frame.get_column(column), schema[column]
@@ -309,14 +314,20 @@ def _check_names(names: Sequence[str], available: dict[str, int], what: str) -> 
     )
 
 
-def _check_numeric(strange: Mapping[str, Any], what: str) -> None:
+def _check_numeric(strange: Mapping[str, Any], what: str, many: Sequence[str] = ()) -> None:
+    """Raise an error if a column is not numeric; those with `many` values are not categories."""
     if strange:
-        listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in list(strange.items())[:12])
+        listed = ", ".join(
+            f"{name!r} ({str(dtype).partition('(')[0]})"
+            for name, dtype in list(strange.items())[:12]
+        )
         more = f" and {len(strange) - 12} more" if len(strange) > 12 else ""
+        few = [name for name in strange if name not in many]
+        categories = f"for unordered categories pass nominal={few!r}; " if few else ""
         raise DataError(
-            f"non-numeric column {listed}{more} in {what}: if it has unordered categories, pass "
-            f"nominal={list(strange)!r}; otherwise drop it ({drop_call(list(strange))}) or code it as "
-            "numbers; ordered categories are accepted as ordered categoricals of a data frame"
+            f"non-numeric column {listed}{more} in {what}: {categories}to drop "
+            f"{'it' if len(strange) == 1 else 'all of them'}: {drop_call(list(strange))}; or code them "
+            "as numbers; ordered categories are accepted as ordered categoricals of a data frame"
         )
 
 
@@ -360,7 +371,9 @@ def take_column(data: Any, name: str) -> tuple[Any, list[Any]]:
         frame = frame.collect()
     if isinstance(frame, nw.DataFrame) and name in frame.columns:
         return frame.drop(name).to_native(), frame.get_column(name).to_list()
-    raise DataError(f"data have no column {short_repr(name)} of clusters")
+    columns = [str(column) for column in getattr(frame, "columns", ())]
+    known = f"; the columns are {quoted(columns)}" if columns else ""
+    raise DataError(f"data have no column {short_repr(name)} of clusters{known}")
 
 
 def _n_rows(data: Any) -> int:

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.frames import BOOLEAN, quoted
+from bowfree.data.frames import BOOLEAN, MOST_CATEGORIES, quoted
 from bowfree.data.moments import Moments
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
@@ -33,8 +33,6 @@ from bowfree.text_reading import join_names
 Floats = npt.NDArray[np.float64]
 Blocks = dict[str, tuple[str, ...]]
 """The columns of each node."""
-
-MOST_CATEGORIES = 50
 
 
 def to_indicators(

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from bowfree.data.covariance import unusable_columns
 from bowfree.data.diagnostics import odd_columns
-from bowfree.data.frames import BOOLEAN
-from bowfree.data.nominal import MOST_CATEGORIES
+from bowfree.data.frames import BOOLEAN, MOST_CATEGORIES
 from bowfree.errors import BowfreeError, DataError
 from bowfree.formats.csv_text import write_line, write_name
 from bowfree.text_reading import join_names, number, short_repr, similar_names
