@@ -108,6 +108,18 @@ bool Climber::climb(double cost_factor) {
     return false;
 }
 
+void Climber::climb_unscreened() {
+    while (options_.max_steps < 0 && options_.neighbors == 0) {
+        table_.screen_exchanges(false);
+        const Choice choice = best_move(edge_cost_);
+        table_.screen_exchanges(true);
+        if (!choice.found) return;
+        table_.apply(choice.move);
+        record();
+        climb();
+    }
+}
+
 /// Offers the neighbors of the current graph to the pool.
 void Climber::record_neighbors() {
     const double score = table_.score();

@@ -56,6 +56,10 @@ class Climber {
     /// starts again when one of them has a better neighbor.
     void climb_and_walk_plateau(int limit);
 
+    /// Climbs on until no change between -> and <-> gains, whatever the screen says. Without limits
+    /// of a climb only.
+    void climb_unscreened();
+
     /// Adds the current graph to the trace.
     void record();
 

@@ -11,12 +11,13 @@ namespace {
 constexpr double stale = std::numeric_limits<double>::quiet_NaN();
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
-// With more variables than `screened_beyond`, the gain of an addition, deletion or reversal is
-// computed only if `screen_factor` times the bound of the screen for the gain of a new edge, minus
-// its bound for the loss divided by `screen_factor`, would improve the score
-// (docs/evidence/scaling.md).
+// With more variables than `screened_beyond`, the gain of a move is computed only if an estimate by
+// the screen would improve the score: the largest gain times a margin, minus the smallest loss divided
+// by it. The margins are those with which hardly any gain was missed (docs/evidence/scaling.md).
 constexpr int screened_beyond = 12;
-constexpr double screen_factor = 2.0;
+constexpr double margin_of_addition = 1.25;
+constexpr double margin_of_deletion = 2.0;
+constexpr double margin_of_exchange = 2.0;  // of one kind of edge for another
 
 // If more than one in `rebuild_share` pairs has changed, the whole tournament is computed again.
 constexpr int rebuild_share = 8;
@@ -249,24 +250,33 @@ void MoveTable::mark_stale(int node) {
 double MoveTable::screened_gain(const Move& move) {
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
-    // An addition, a deletion, or a reversal, which is both if the ends are in different districts.
-    const bool both = is_directed(before) && is_directed(after) && district_[i] != district_[j];
-    if (!screen_ || (before != Edge::none && after != Edge::none && !both)) return unbounded;
+    const bool is_exchange = before != Edge::none && after != Edge::none &&
+                             (before == Edge::bidirected || after == Edge::bidirected);
+    if (!screen_ || (is_exchange && !exchanges_screened_)) return unbounded;
     float& possible = screened_[4 * pair(i, j) + static_cast<int>(after)];
     if (!std::isnan(possible)) return possible;
-    const auto gain_of_addition = [&] {
-        if (after == Edge::bidirected) return screen_->bidirected(graph_, i, j);
-        return after == Edge::forward ? screen_->directed(graph_, i, j)
-                                      : screen_->directed(graph_, j, i);
+    const auto gain_of = [&](Edge e) {
+        if (e == Edge::bidirected) return screen_->bidirected(graph_, i, j);
+        return e == Edge::forward ? screen_->directed(graph_, i, j)
+                                  : screen_->directed(graph_, j, i);
     };
-    const auto loss_of_deletion = [&] {
-        if (before == Edge::forward) return screen_->loss(graph_, i, j);
+    const auto loss_of = [&](Edge e) {
+        if (e == Edge::forward) return screen_->loss(graph_, i, j);
         const double loss = screen_->loss(graph_, j, i);
-        return is_directed(before) ? loss : std::min(loss, screen_->loss(graph_, i, j));
+        return e == Edge::backward ? loss : std::min(loss, screen_->loss(graph_, i, j));
     };
     double most = 0.0;
-    if (after != Edge::none) most += screen_factor * gain_of_addition();
-    if (before != Edge::none) most -= loss_of_deletion() / screen_factor;
+    if (before == Edge::none) {
+        most = margin_of_addition * gain_of(after);
+    } else if (after == Edge::none) {
+        most = -loss_of(before) / margin_of_deletion;
+    } else if (!is_exchange) {
+        most = gain_of(after) - loss_of(before);
+    } else {
+        const bool forward = before == Edge::forward || after == Edge::forward;
+        const auto [gain, loss] = screen_->exchange(graph_, forward ? i : j, forward ? j : i);
+        most = margin_of_exchange * gain - loss / margin_of_exchange;
+    }
     return possible = static_cast<float>(std::isnan(most) ? unbounded : most);
 }
 

@@ -7,8 +7,7 @@
 //
 // With few variables the gains of all permitted moves are computed. With more than
 // `screened_beyond`, a tournament tree ranks the pairs by the largest possible gain of their moves:
-// the gain if it is known, else, for additions, deletions and reversals, an estimate from the bounds
-// of the screen (screen.hpp). `visit_best` takes pairs from the top of the tournament and stops when the possible
+// the gain if it is known, else an estimate by the screen (screen.hpp). `visit_best` takes pairs from the top of the tournament and stops when the possible
 // gains of all others are too small. With several threads it takes a batch of pairs at a time: the
 // threads compute the scores of the districts that the batch needs, and then the run continues as if
 // they had been in the cache.
@@ -133,6 +132,12 @@ class MoveTable {
         }
     }
 
+    /// Whether changes between -> and <-> are screened, as they are at first.
+    void screen_exchanges(bool screened) {
+        exchanges_screened_ = screened;
+        refreshed_ = false;
+    }
+
     /// Must be called when `visit_best` gets other rules than before.
     void rules_changed() { refreshed_ = false; }
 
@@ -190,6 +195,7 @@ class MoveTable {
     std::vector<char> is_changed_;              // by pair
     std::vector<std::pair<int, int>> changed_;  // pairs whose leaf is out of date
     bool refreshed_ = false;                    // false: all of them are
+    bool exchanges_screened_ = true;
     double refreshed_cost_ = 0.0;
     std::vector<Word> ancestors_;  // d rows, valid when ancestors_known_
     bool ancestors_known_ = false;

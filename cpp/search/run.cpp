@@ -263,6 +263,7 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
         Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.trace);
         workspace.work_limit = task.work_limit;  // from here on, so that every run has a graph
         do_kind(task.kind, climber, scorer, rules, options, required, rng, run.start, stop);
+        climber.climb_unscreened();
         run.end = climber.table().graph();
         run.score = climber.table().score();
         run.complete = true;

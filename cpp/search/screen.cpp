@@ -11,11 +11,6 @@ namespace bowfree {
 // A new regressor with a smaller share of its variance left is a combination of the others.
 constexpr double least_share = 1e-10;
 
-// An error is nearly determined by others if they leave less than 1 / `most_inflation` of its
-// variance. Chosen by hand: up to here the true gain was below twice the bound at the ends of three
-// climbs.
-constexpr double most_inflation = 4.0;
-
 Screen::Screen(const Scorer& scorer, Workspace& workspace)
     : workspace_(workspace),
       S_(scorer.data().conditions.front().S.data()),
@@ -47,7 +42,7 @@ void Screen::fit_district(const Graph& graph, int node) {
         row.z.assign(z.begin() + v * m, z.begin() + (v + 1) * m);
         row.W.assign(W.begin() + v * k, W.begin() + (v + 1) * k);
         row.precision = W[v * k + v];
-        row.determined = !(fit.Omega[v * k + v] * row.precision < most_inflation);
+        row.inflation = fit.Omega[v * k + v] * row.precision;
         row.zS.assign(d_, 0.0);
         for (int j = 0; j < m; ++j)
             axpy(row.z[j], S_ + static_cast<std::ptrdiff_t>(district.nodes[j]) * d_, row.zS.data(),
@@ -104,77 +99,114 @@ const Screen::Row& Screen::factored(const Graph& graph, int node) {
         }
     }
     (void)cholesky_of_singular(row.factor.data(), n, infinity);
-    row.losses.clear();
+    row.solved.resize(n);
+    for (int a = 0; a < np; ++a) row.solved[a] = S(row.parents[a], node);
+    for (int a = 0; a < nq; ++a)
+        row.solved[np + a] = rows_[row.spouses[a]].zS[node] - row.share[a] * row.zS[node];
+    solve_lower(row.factor.data(), n, row.solved.data());
     row.factored = true;
     return row;
 }
 
-double Screen::loss(const Graph& graph, int from, int to) {
-    (void)factored(graph, to);
-    Row& row = rows_[to];
-    if (row.determined || !(row.left > 0.0)) return 0.0;
-    const int np = static_cast<int>(row.parents.size()), nq = static_cast<int>(row.spouses.size());
-    const int n = np + nq;
-    if (row.losses.empty()) {
-        std::vector<double> b(n), unit(n);
-        for (int a = 0; a < np; ++a) b[a] = S(row.parents[a], to);
-        for (int a = 0; a < nq; ++a)
-            b[np + a] = rows_[row.spouses[a]].zS[to] - row.share[a] * row.zS[to];
-        solve_factored(row.factor.data(), n, b.data());
-        const double variance = row.left / (row.precision * row.precision);
-        for (int a = 0; a < n; ++a) {
-            unit.assign(n, 0.0);
-            unit[a] = 1.0;
-            solve_lower(row.factor.data(), n, unit.data());
-            const double inverse = dot(unit.data(), unit.data(), n);
-            row.losses.push_back(0.5 * std::log1p(b[a] * b[a] / (inverse * variance)));
-        }
-    }
-    const auto& regressors = graph.bidirected(from, to) ? row.spouses : row.parents;
-    const auto at = std::ranges::find(regressors, from) - regressors.begin();
-    const double found = row.losses[graph.bidirected(from, to) ? np + at : at];
-    return std::isnan(found) ? 0.0 : found;
+/// Makes `y_` what the regressors of the row leave of it.
+void Screen::reduce(const Row& row, double variance) {
+    const int n = static_cast<int>(y_.solved.size());
+    solve_lower(row.factor.data(), n, y_.solved.data());
+    y_.variance = variance - dot(y_.solved.data(), y_.solved.data(), n);
+    if (!(y_.variance > least_share * variance)) y_.with_residual = y_.variance = 0.0;
 }
 
-/// The gain of a regressor y whose covariances with the others are in `solved_`.
-double Screen::gain(const Row& row, double with_residual, double variance) {
-    const int n = static_cast<int>(solved_.size());
-    solve_lower(row.factor.data(), n, solved_.data());
-    const double left = variance - dot(solved_.data(), solved_.data(), n);
-    if (!(left > least_share * variance) || !(row.left > 0.0)) return 0.0;
-    const double explained = with_residual * with_residual / (row.left * left);
-    return explained < 1.0 ? -0.5 * std::log1p(-explained) : infinity;
-}
-
-double Screen::directed(const Graph& graph, int from, int to) {
-    const Row& here = factored(graph, to);
-    if (here.determined) return infinity;
-    solved_.clear();
-    for (const int p : here.parents) solved_.push_back(S(p, from));
+void Screen::use_parent(const Graph& graph, int parent, int node) {
+    const Row& here = factored(graph, node);
+    y_.solved.clear();
+    for (const int p : here.parents) y_.solved.push_back(S(p, parent));
     for (std::size_t a = 0; a < here.spouses.size(); ++a)
-        solved_.push_back(rows_[here.spouses[a]].zS[from] - here.share[a] * here.zS[from]);
-    return gain(here, here.zS[from], S(from, from));
+        y_.solved.push_back(rows_[here.spouses[a]].zS[parent] - here.share[a] * here.zS[parent]);
+    y_.with_residual = here.zS[parent];
+    reduce(here, S(parent, parent));
 }
 
-double Screen::from_side(const Graph& graph, int spouse, int node) {
+void Screen::use_spouse(const Graph& graph, int spouse, int node) {
     const Row& there = row(graph, spouse);
     const Row& here = factored(graph, node);
     const double share = share_of(here, spouse), with_own = covariance(spouse, node);
-    solved_.clear();
-    for (const int p : here.parents) solved_.push_back(there.zS[p] - share * here.zS[p]);
+    y_.solved.clear();
+    for (const int p : here.parents) y_.solved.push_back(there.zS[p] - share * here.zS[p]);
     for (std::size_t a = 0; a < here.spouses.size(); ++a) {
         const int q = here.spouses[a];
         double entry = covariance(spouse, q) - here.share[a] * with_own;
         if (share != 0.0) entry -= share * (covariance(q, node) - here.share[a] * here.left);
-        solved_.push_back(entry);
+        y_.solved.push_back(entry);
     }
-    return gain(here, with_own - share * here.left,
-                there.left - share * (2.0 * with_own - share * here.left));
+    y_.with_residual = with_own - share * here.left;
+    reduce(here, there.left - share * (2.0 * with_own - share * here.left));
+}
+
+/// The gain of the row by the regressor `y_`.
+double Screen::gain(const Row& row) const {
+    if (y_.variance == 0.0 || !(row.left > 0.0)) return 0.0;
+    const double explained = y_.with_residual * y_.with_residual / (row.left * y_.variance);
+    return explained < 1.0 ? -0.5 * std::log1p(-explained) : infinity;
+}
+
+/// The regressor `from` of the row of `to`; writes `unit_`.
+Screen::Present Screen::present(const Graph& graph, int from, int to) {
+    const Row& here = factored(graph, to);
+    const bool is_spouse = graph.bidirected(from, to);
+    const auto& regressors = is_spouse ? here.spouses : here.parents;
+    const auto at = std::ranges::find(regressors, from) - regressors.begin();
+    const int n = static_cast<int>(here.solved.size());
+    unit_.assign(n, 0.0);
+    unit_[is_spouse ? here.parents.size() + at : at] = 1.0;
+    solve_lower(here.factor.data(), n, unit_.data());
+    return {dot(unit_.data(), here.solved.data(), n), dot(unit_.data(), unit_.data(), n)};
+}
+
+double Screen::directed(const Graph& graph, int from, int to) {
+    use_parent(graph, from, to);
+    return rows_[to].inflation * gain(rows_[to]);
 }
 
 double Screen::bidirected(const Graph& graph, int i, int j) {
-    if (row(graph, i).determined || row(graph, j).determined) return infinity;
-    return std::max(from_side(graph, i, j), from_side(graph, j, i));
+    const auto by_row = [&](int spouse, int node) {
+        use_spouse(graph, spouse, node);
+        return rows_[node].inflation * gain(rows_[node]);
+    };
+    return std::max(by_row(i, j), by_row(j, i));
+}
+
+double Screen::loss(const Graph& graph, int from, int to) {
+    const auto [b, g] = present(graph, from, to);
+    const Row& here = rows_[to];
+    const double variance = here.left / (here.precision * here.precision);
+    return 0.5 * std::log1p(b * b / (g * variance)) / here.inflation;
+}
+
+Screen::Exchange Screen::exchange(const Graph& graph, int from, int to) {
+    double further = 0.0;  // by the other row
+    const bool to_spouse = !graph.bidirected(from, to);
+    if (to_spouse) {
+        use_spouse(graph, to, from);
+        further = gain(rows_[from]);
+        use_spouse(graph, from, to);
+    } else {
+        (void)row(graph, from);
+        use_parent(graph, from, to);
+    }
+    const auto [b, g] = present(graph, from, to);
+    const Row& here = rows_[to];
+    const double inflation = std::max(here.inflation, rows_[from].inflation);
+    const double by_row = gain(here);
+    // The residual variance of x_v with both regressors, and its covariance with y and the variance
+    // of y without the old one.
+    const double before = here.left / (here.precision * here.precision);
+    const double with_residual = y_.with_residual / here.precision;
+    const double both = before * std::exp(-2.0 * by_row);
+    const double share = dot(unit_.data(), y_.solved.data(), static_cast<int>(unit_.size())) / g;
+    const double covariance = with_residual + b * share, variance = y_.variance + g * share * share;
+    double after = before + b * b / g;
+    if (variance > 0.0) after -= covariance * covariance / variance;
+    return {inflation * (by_row + further), 0.5 * std::log(after / both) / inflation};
 }
 
 }  // namespace bowfree

@@ -1,5 +1,4 @@
-// A lower bound of the gain of a new edge, and an upper bound of the loss by deleting one, at a small
-// part of the cost of a fit.
+// Estimates of the largest gain of a change of one edge, at a small part of the cost of a fit.
 //
 // A fit has for every node v the residual z_v = (Omega^-1 (I - B) x)_v. Row v of B and Omega is the
 // regression of x_v on its parents and, for its spouses q, on the pseudo-variables
@@ -9,17 +8,23 @@
 // with residual z_v / W_vv: this is one step of RICF (section 2.3), and it changes nothing at the
 // optimum. A new parent u adds the regressor x_u, a new spouse u its pseudo-variable. With rho the
 // partial correlation of the new regressor y and x_v given the others, a fit of this row alone gains
-// -log(1 - rho^2) / 2; the true gain, with all other parameters free, is at least that. It is equal
-// for a new parent of a node that is a district by itself, and nearly equal elsewhere
-// (docs/evidence/scaling.md), unless the errors of other nodes determine most of that of v. Then a
-// new edge changes several rows at once, and the bound is infinite.
+// -log(1 - rho^2) / 2. Deleting a regressor with coefficient b loses log(1 + b^2 / (g t)) / 2, where g
+// is its diagonal entry of the inverse of the covariance matrix of the regressors and t the residual
+// variance. The true gain, with all other parameters free, is at least the first, and the true loss
+// at most the second.
 //
-// Deleting a regressor with coefficient b from the row loses log(1 + b^2 / (g t)) / 2, where g is its
-// diagonal entry of the inverse of the covariance matrix of the regressors and t the residual
-// variance; the true loss, with all other parameters free, is at most that.
+// By how much they differ depends on the inflation V = Omega_vv W_vv, which is 1 / (1 - R^2) for the
+// regression of the error of v on the errors of other nodes. With all other rows known, the
+// information about a coefficient of row v is proportional to W_vv; with no other row known, to
+// 1 / Omega_vv. So the largest gain is estimated by V times that of the row, and the smallest loss by
+// that of the row divided by V. This is no bound: it holds to second order where the model fits
+// (docs/evidence/scaling.md says how often it fails in climbs).
+//
+// For a change of the kind of an edge, the row gets the new regressor first and loses the old one
+// afterward. The model between the two has a bow.
 //
 // The numerator of rho is cov(y, z_v), and all covariances follow from the products z S, which are
-// stored for every node; so the cost is one triangular solve with as many unknowns as v has
+// stored for every node; so the cost is one or two triangular solves with as many unknowns as v has
 // arrowheads.
 #pragma once
 
@@ -37,18 +42,27 @@ class Screen {
     /// Must be called when the district of the node has changed.
     void invalidate(int node) { rows_[node].known = rows_[node].factored = false; }
 
-    /// A lower bound of the gain of from -> to, or infinity if unknown; the pair has no edge.
+    /// V of a node whose district has been fitted by one of the functions below.
+    double inflation(int node) const { return rows_[node].inflation; }
+
+    /// The largest gain of from -> to; the pair has no edge, or to -> from.
     double directed(const Graph& graph, int from, int to);
-    /// An upper bound of the loss by deleting from -> to or from <-> to, by a fit of the row of `to`;
-    /// zero if unknown.
-    double loss(const Graph& graph, int from, int to);
-    /// A lower bound of the gain of i <-> j, or infinity if unknown; the pair has no edge.
+    /// The largest gain of i <-> j; the pair has no edge.
     double bidirected(const Graph& graph, int i, int j);
+    /// The smallest loss by deleting the edge of the pair, by a fit of the row of `to`, where it has
+    /// an arrowhead.
+    double loss(const Graph& graph, int from, int to);
+    /// Of from -> to replaced by from <-> to, or the reverse: the largest gain by the new edge in
+    /// addition to the old one, and the smallest loss by then deleting that.
+    struct Exchange {
+        double gain, loss;
+    };
+    Exchange exchange(const Graph& graph, int from, int to);
 
   private:
     struct Row {
         bool known = false, factored = false;
-        bool determined = false;   // nearly, by the errors of other nodes
+        double inflation = 1.0;    // Omega_vv W_vv
         double precision = 0.0;    // W_vv
         double left = 0.0;         // z S z
         std::vector<int> nodes;    // of the district: members first, then parents outside
@@ -56,8 +70,17 @@ class Screen {
         std::vector<double> zS;    // over all nodes
         std::vector<int> parents, spouses;
         std::vector<double> share;   // by spouse: W_qv / W_vv
-        std::vector<double> factor;  // of the regressors' covariances
-        std::vector<double> losses;  // by regressor, once computed
+        std::vector<double> factor;  // L, of the regressors' covariances
+        std::vector<double> solved;  // L^-1 times their covariances with x_v
+    };
+    /// A further regressor y of a row.
+    struct Regressor {
+        double with_residual, variance;  // cov(y, z_v); what the other regressors leave of y
+        std::vector<double> solved;      // L^-1 times the covariances of y with the regressors
+    };
+    /// A regressor of a row: its coefficient, and its diagonal entry of the inverse.
+    struct Present {
+        double coefficient, inverse;
     };
     const Row& row(const Graph& graph, int node);
     const Row& factored(const Graph& graph, int node);
@@ -66,15 +89,19 @@ class Screen {
     double covariance(int i, int j) const;
     /// W_qv / W_vv of the row's node v and another node q; zero when it is in another district.
     static double share_of(const Row& row, int other);
-    double gain(const Row& row, double with_residual, double variance);
-    double from_side(const Graph& graph, int spouse, int node);
+    void use_parent(const Graph& graph, int parent, int node);
+    void use_spouse(const Graph& graph, int spouse, int node);
+    void reduce(const Row& row, double variance);
+    double gain(const Row& row) const;
+    Present present(const Graph& graph, int from, int to);
     double S(int i, int j) const { return S_[static_cast<std::ptrdiff_t>(i) * d_ + j]; }
 
     Workspace& workspace_;
     const double* S_;
     int d_;
     std::vector<Row> rows_;
-    std::vector<double> solved_;  // scratch: covariances of y with the regressors
+    Regressor y_;               // scratch
+    std::vector<double> unit_;  // scratch: L^-1 times a unit vector
 };
 
 }  // namespace bowfree
