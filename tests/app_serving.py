@@ -4,6 +4,11 @@ import contextlib
 import threading
 import time
 
+import pytest
+
+pytest.importorskip("starlette", reason="the extra `app` is not installed")
+pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
+
 from bowfree.app.server import Server
 
 

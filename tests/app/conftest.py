@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from app_page import NAMES
-from app_session import opened
+from app_session import NAMES, opened
 from app_tab import Tab
 from browser import find_browser
 

@@ -4,13 +4,11 @@ import time
 
 import pytest
 
-from app_page import LOOSE, NAMES, PANELS, choose, session_of
+from app_serving import serving
+from app_session import LOOSE, NAMES, PANELS, choose, session_of
 
 pytest.importorskip("websocket", reason="websocket-client is not installed")
-pytest.importorskip("starlette", reason="the extra `app` is not installed")
-pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
 
-from app_serving import serving
 from firefox import FirefoxTab, find_firefox
 
 

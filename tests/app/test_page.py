@@ -11,21 +11,11 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from app_page import (
-    DATA,
-    NAMES,
-    PANELS,
-    TRUTH,
-    session_of,
-)
+from app_serving import serving
+from app_session import DATA, NAMES, PANELS, TRUTH, session_of
 from bowfree.app import front_end
 from bowfree.app.saved import Origin
 from bowfree.app.session import Session
-
-pytest.importorskip("starlette", reason="the extra `app` is not installed")
-pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
-
-from app_serving import serving
 
 ROOT = Path(__file__).parents[2]
 

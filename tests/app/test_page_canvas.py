@@ -6,19 +6,9 @@ import pytest
 from sklearn.datasets import load_wine
 
 import bowfree as bf
-from app_page import (
-    DATA,
-    LOOSE,
-    PANELS,
-    TRUTH,
-    session_of,
-)
-from bowfree.app.session import Session
-
-pytest.importorskip("starlette", reason="the extra `app` is not installed")
-pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
-
 from app_serving import serving
+from app_session import DATA, LOOSE, PANELS, TRUTH, session_of
+from bowfree.app.session import Session
 
 
 @pytest.mark.usefixtures("clean")

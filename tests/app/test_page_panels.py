@@ -7,23 +7,24 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from app_page import (
+from app_serving import serving
+from app_session import (
     ARROWS,
     DATA,
+    FRUIT,
+    LEAVES,
     LOOSE,
     NAMES,
     PANELS,
+    SUN,
+    SWEETNESS,
     TRUTH,
+    ask,
     choose,
+    opened,
     session_of,
 )
-from app_session import FRUIT, LEAVES, SUN, SWEETNESS, ask, opened
 from bowfree.app.session import Session
-
-pytest.importorskip("starlette", reason="the extra `app` is not installed")
-pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
-
-from app_serving import serving
 
 
 @pytest.mark.usefixtures("clean")

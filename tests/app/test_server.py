@@ -16,14 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 import bowfree as bf
+from app_serving import serving
 from bowfree.app.session import Session
 from bowfree.cli import main
 from bowfree.data.options import DataOptions
-
-pytest.importorskip("starlette", reason="the extra `app` is not installed")
-pytest.importorskip("uvicorn", reason="the extra `app` is not installed")
-
-from app_serving import serving
 
 
 @pytest.fixture(scope="module")
