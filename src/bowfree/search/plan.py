@@ -113,9 +113,10 @@ def work_for(d: int) -> float:
 def work_of_search_for(d: int) -> float:
     """Return the work of all runs after which there are no further rounds.
 
-    With many variables this is half a minute: later rounds find little.
+    With many variables later rounds find little: with 1000, 1e11 took 72 CPU seconds instead of 47, for
+    22 units of n times the score and no more correct edges.
     """
-    return 20 * work_for(d) if d <= MANY_NODES else 1e11
+    return 20 * work_for(d) if d <= MANY_NODES else 4e10
 
 
 @dataclass(frozen=True)
