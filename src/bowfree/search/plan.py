@@ -114,7 +114,7 @@ def work_of_search_for(d: int) -> float:
     """Return the work of all runs after which there are no further rounds.
 
     With many variables later rounds find little: with 1000, 1e11 took 72 CPU seconds instead of 47, for
-    22 units of n times the score and no more correct edges.
+    22 units of n times the score and F of .856 and .736 instead of .855 and .734.
     """
     return 20 * work_for(d) if d <= MANY_NODES else 4e10
 
