@@ -7,10 +7,10 @@
 //
 // With few variables the gains of all permitted moves are computed. With more than
 // `screened_beyond`, a tournament tree ranks the pairs by the largest possible gain of their moves:
-// the gain if it is known, else an estimate by the screen (screen.hpp). `visit_best` takes pairs from the top of the tournament and stops when the possible
-// gains of all others are too small. With several threads it takes a batch of pairs at a time: the
-// threads compute the scores of the districts that the batch needs, and then the run continues as if
-// they had been in the cache.
+// the gain if it is known, else an estimate by the screen (screen.hpp). `visit_best` takes pairs from
+// the top of the tournament and stops when the possible gains of all others are too small. With
+// several threads it takes a batch of pairs at a time: the threads compute the scores of the districts
+// that the batch needs, and then the run continues as if they had been in the cache.
 #pragma once
 
 #include <cmath>

@@ -168,6 +168,14 @@ def test_data_without_continuous_rows_are_refused(given, message):
         bf.greedy_search(**given, errors="nongaussian")
 
 
+def test_standard_errors_of_a_found_graph_do_not_assume_normal_errors():
+    graph, data = bf.parse("x -> y <-> z"), skewed()
+    fit = bf.fit(graph, bf.moments(data, errors="nongaussian"))
+    twin = bf.fit(graph, data, se="robust", test="satorra-bentler")
+    assert (fit.se, fit.test) == ("robust", "satorra-bentler")
+    np.testing.assert_array_equal(fit.standard_errors().B, twin.standard_errors().B)
+
+
 def test_functions_that_need_covariances_only_refuse():
     found = bf.moments(skewed(100), errors="nongaussian")
     with pytest.raises(bf.BowfreeError, match="count = 'classes' requires scores of covariances"):

@@ -21,7 +21,7 @@ from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import to_columns
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import CompleteRows, inverse_covariance
+from bowfree.data.sample import CompleteRows, NonGaussianRows, inverse_covariance
 from bowfree.errors import BowfreeError, DataError, FitWarning, LearnedGraphWarning, warn
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph
@@ -260,7 +260,8 @@ def choose_inference(
             "missing='fiml' use test='yuan-bentler', or choose missing='two-stage'"
         )
     kinds: tuple[StandardErrorKind, TestKind] = ("robust", "satorra-bentler")
-    if full_information or moments.plain:
+    nongaussian = isinstance(moments.sample, NonGaussianRows)
+    if full_information or (moments.plain and not nongaussian):
         kinds = ("standard", "standard")
     elif isinstance(moments.sample, CompleteRows) and moments.sample.clusters is not None:
         kinds = ("robust-huber-white", "yuan-bentler")  # as in lavaan
