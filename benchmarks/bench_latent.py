@@ -24,7 +24,7 @@ data sets, with standard errors of F in parentheses.
 | BOSS-FCI, GRaSP-FCI, FCIT, GFCI, RFCI, FGES | Tetrad 7.6.8; SEM BIC, discount 2; Fisher's z, alpha .01 |
 | LV-Dumb | the PAG of a DAG in the class that Tetrad's BOSS finds |
 | XGES | the package of that name, no hidden variables |
-| FCI | causal-learn, Fisher's z, alpha .01 |
+| FCI; GES, GRaSP | causal-learn, Fisher's z, alpha .01; BIC, no hidden variables |
 
 Programs that are not installed are skipped. Every call runs in its own process, which is ended
 after `--limit` seconds; CPU seconds are those of all threads, after a small call that loads
@@ -269,11 +269,17 @@ def load_xges() -> Run:
     return run
 
 
-def load_fci() -> Run:
+def load_causal_learn(name: str) -> Run:
     from causallearn.search.ConstraintBased.FCI import fci
+    from causallearn.search.PermutationBased.GRaSP import grasp
+    from causallearn.search.ScoreBased.GES import ges
 
     def run(X: np.ndarray) -> Marks:
-        ends = fci(X, "fisherz", ALPHA, verbose=False, show_progress=False)[0].graph
+        ends = {
+            "FCI": lambda: fci(X, "fisherz", ALPHA, verbose=False, show_progress=False)[0],
+            "GES": lambda: ges(X)["G"],
+            "GRaSP": lambda: grasp(X, verbose=False),
+        }[name]().graph
         heads = {(int(i), int(j)) for j, i in np.argwhere(ends == 1)}
         return marks_of(heads, {(int(i), int(j)) for j, i in np.argwhere(ends != 0)})
 
@@ -291,7 +297,7 @@ METHODS: dict[str, Callable[[], Run]] = {
         for name in ("RFCI", "GFCI", "BOSS-FCI", "LV-Dumb", "FCIT", "GRaSP-FCI", "FGES")
     },
     "XGES": load_xges,
-    "FCI": load_fci,
+    **{name: partial(load_causal_learn, name) for name in ("FCI", "GES", "GRaSP")},
 }
 
 
@@ -402,7 +408,7 @@ def plot(rows: list[dict[str, Any]]) -> None:
             ax.plot(
                 row["seconds"],
                 row["head F"],
-                "osDv^Xp*"[methods.index(row["method"]) % 8],
+                "osDv^Xp*<>hdP8H1"[methods.index(row["method"]) % 16],
                 color="#0072b2" if ours else "#e69f00",
                 ms=8,
                 alpha=0.85,

@@ -215,16 +215,21 @@ double HiddenCauses::log_likelihood_ratio(const std::vector<double>& count, doub
         }
     }
     const double enough = best - promising;
-    for (auto& [h, ratio, e, f, reached] : causes) {
+    for (const auto& [h, ratio, e, f, reached] : causes) {
         if (reached < enough) continue;
-        for (int k = 1; k < n_closest; ++k)
-            if (const double here = value(h, e[k], f[0], ratio); here > reached) {
-                reached = here;
-                std::swap(e[0], e[k]);
+        double of_e = reached, of_f = reached;
+        int best_e = e[0], best_f = f[0];
+        for (int k = 1; k < n_closest; ++k) {
+            if (const double here = value(h, e[k], f[0], ratio); here > of_e) {
+                of_e = here;
+                best_e = e[k];
             }
-        for (int k = 1; k < n_closest; ++k)
-            reached = std::max(reached, value(h, e[0], f[k], ratio));
-        best = std::max(best, reached);
+            if (const double here = value(h, e[0], f[k], ratio); here > of_f) {
+                of_f = here;
+                best_f = f[k];
+            }
+        }
+        best = std::max({best, of_e, of_f, value(h, best_e, best_f, ratio)});
     }
     return best;
 }

@@ -6,7 +6,8 @@
 // tabulated on a grid of normal scores, when they are first needed; the likelihood of a pair of
 // errors is the largest one found over the distributions of h and ratios a / c. The distributions of
 // e and f first are those that agree best with the third and fourth cumulants of x and y; if that is
-// promising, further ones are tried, first of e, then of f.
+// promising, others are tried, of e and of f by itself and then the best of both, so that the result
+// does not depend on which error comes first.
 #pragma once
 
 #include <atomic>
