@@ -73,7 +73,8 @@ def sampled(result: bf.SearchResult, steps: int, seed: int) -> Counter[bf.MixedG
 def wald(graph: bf.MixedGraph, moments: bf.Moments) -> float:
     """Return the squares of z of all edges, added up: as if their estimates were independent."""
     rows = bf.fit(graph, moments).estimates()
-    return sum(row.z**2 for row in rows if row.mark != "variance")
+    # Without a standard error, z counts as zero.
+    return float(np.nansum([row.z**2 for row in rows if row.mark != "variance"]))
 
 
 def average(graphs: list[bf.MixedGraph], shares: Any, result: bf.SearchResult) -> Any:
