@@ -35,8 +35,8 @@ from bowfree.model.fitting import fit_sample
 from bowfree.model.inference import observed_information
 from bowfree.model.sandwich import case_scores
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
-from bowfree.results.display import MOST_ROWS, Table, count, number, p_cell
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.results.rows import Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr, similar_names
 from bowfree.validation import as_list
@@ -124,38 +124,31 @@ class Comparison(RowTable, ToDict):
 
     def _sections(self) -> Iterator[str | Table]:
         yield self._headline()
-        rows = [
-            (
-                row.name,
-                str(row.n_parameters),
-                number(row.loglik),
-                number(row.chi2),
-                str(row.df),
-                p_cell(row.p_value),
-                number(row.aic, 2),
-                number(row.bic, 2),
-                number(row.d_bic, 2),
-            )
-            for row in self.rows
-        ]
-        indices = ("parameters", "loglik", "chi-square", "df", "p", "AIC", "BIC", "above best")
-        yield Table(("graph", *indices), rows, most=MOST_ROWS, rest="more: to_frame() has all")
-        pairs = [
-            (
-                f"{pair.a} in {pair.b}" if pair.relation == "nested" else f"{pair.a}, {pair.b}",
-                pair.relation,
-                pair.test,
-                number(pair.statistic),
-                str(pair.df) if pair.relation == "nested" else "",
-                p_cell(pair.p_value),
-                p_cell(pair.p_distinguishable),
-            )
-            for pair in self.pairs
-        ]
-        if pairs:
-            headings = ("pair", "models", "test", "statistic", "df", "p", "p (distinguishable)")
+        graphs = {
+            "graph": "name",
+            "parameters": "n_parameters",
+            "loglik": "loglik:.3f",
+            "chi-square": "chi2:.3f",
+            "df": "df",
+            "p": "p_value:p",
+            "AIC": "aic:.2f",
+            "BIC": "bic:.2f",
+            "above best": "d_bic:.2f",
+        }
+        yield row_table(self.rows, graphs)
+        pairs = {
+            "pair": lambda p: f"{p.a} in {p.b}" if p.relation == "nested" else f"{p.a}, {p.b}",
+            "models": "relation",
+            "test": "test",
+            "statistic": "statistic:.3f",
+            "df": lambda p: str(p.df) if p.relation == "nested" else "",
+            "p": "p_value:p",
+            "p (distinguishable)": "p_distinguishable:p",
+        }
+        if self.pairs:
             yield ""
-            yield Table(headings, pairs, left=(0, 1, 2), most=MOST_ROWS - 6, rest="more: .pairs")
+            left = (0, 1, 2)
+            yield row_table(self.pairs, pairs, left=left, most=MOST_ROWS - 6, rest="more: .pairs")
         if self.vuong:
             yield self.vuong
 

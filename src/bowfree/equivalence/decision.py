@@ -31,7 +31,7 @@ from bowfree import _core
 from bowfree.equivalence.targets import Targets, TargetSets, read_targets
 from bowfree.errors import GraphError
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
-from bowfree.graph.separation import minimal_separator
+from bowfree.graph.separation import minimal_separator, separable
 from bowfree.parallel.budget import Budget
 from bowfree.parameters import Kind, Rng, public
 from bowfree.validation import check_count
@@ -257,10 +257,9 @@ def separation_difference(
     near: dict[str, set[str]] = {v: set() for v in g.nodes}  # nodes that no set separates from v
     apart = []
     for a, b in combinations(g.nodes, 2):
-        in_g = _separable(g, a, b)
-        if in_g != _separable(h, a, b):
-            return _witness(g if in_g else h, a, b, (), in_g)
-        if in_g:
+        if found := _difference(g, h, a, b):
+            return found
+        if separable(g, a, b):
             apart.append((a, b))
         else:
             near[a].add(b)
@@ -271,25 +270,21 @@ def separation_difference(
         if near[a].isdisjoint(near[b]):
             continue
         for k in sorted(near[a] | near[b], key=g._node):
-            in_g = _separable(g, a, b, k)
-            if in_g != _separable(h, a, b, k):
-                return _witness(g if in_g else h, a, b, (k,), in_g)
+            if found := _difference(g, h, a, b, k):
+                return found
     return None
 
 
-def _witness(
-    graph: MixedGraph, a: str, b: str, including: tuple[str, ...], first: bool
-) -> tuple[str, str, tuple[str, ...], bool]:
-    given = minimal_separator(graph, a, b, including=including)
+def _difference(
+    g: MixedGraph, h: MixedGraph, a: str, b: str, *including: str
+) -> tuple[str, str, tuple[str, ...], bool] | None:
+    """Return a set with these nodes that separates a and b, if there is one in one graph only."""
+    in_g = separable(g, a, b, *including)
+    if in_g == separable(h, a, b, *including):
+        return None
+    given = minimal_separator(g if in_g else h, a, b, including=including)
     assert given is not None
-    return a, b, given, first
-
-
-def _separable(graph: MixedGraph, a: str, b: str, *including: str) -> bool:
-    """Return whether some set that includes these nodes separates a and b."""
-    if graph.adjacent(a, b):
-        return False
-    return graph.m_separated(a, b, graph.ancestors((a, b, *including)) - {a, b})
+    return a, b, given, in_g
 
 
 # --- calls of the core ---

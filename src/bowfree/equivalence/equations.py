@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any, Literal
 
 import numpy as np
@@ -27,20 +27,12 @@ from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.graph.separation import minimal_separator
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote, quote_names
 from bowfree.model.context import context_of
 from bowfree.model.fitting import choose_inference
 from bowfree.parameters import Correlation, Means, Missing, public
-from bowfree.results.display import (
-    MOST_ROWS,
-    Table,
-    TextDisplay,
-    count,
-    p_cell,
-    p_text,
-    significant,
-)
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, p_text, significant
+from bowfree.results.rows import Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import short_repr
 
@@ -73,7 +65,7 @@ class Constraint(TextDisplay, ToDict):
     def text(self) -> str:
         """The equation as text."""
         if self.kind == "partial correlation":
-            behind = f" | {', '.join(map(quote, self.given))}" if self.given else ""
+            behind = f" | {quote_names(self.given)}" if self.given else ""
             return f"corr({quote(self.a)}, {quote(self.b)}{behind}) = 0"
         return (
             f"cov({_error_name(self.graph, self.a)}, {_error_name(self.graph, self.b)}) = 0 "
@@ -87,17 +79,16 @@ class Constraint(TextDisplay, ToDict):
 
     def _correlation(self, S: npt.NDArray[Any]) -> Any:
         """Evaluate it at a real or complex matrix, without conjugation (see `_gradient`)."""
-        i, j = self.graph._node(self.a), self.graph._node(self.b)
+        pair = [self.graph._node(self.a), self.graph._node(self.b)]
         scale = 1 / np.sqrt(np.diag(S).real)  # rounding errors must not depend on units
         S = S * np.outer(scale, scale)
         if self.kind == "partial correlation":
             C = [self.graph._node(v) for v in self.given]
-            pair = [i, j]
             E = S[np.ix_(pair, pair)]
             if C:
                 E = E - S[np.ix_(pair, C)] @ np.linalg.solve(S[np.ix_(C, C)], S[np.ix_(C, pair)])
         else:
-            A = error_rows(self.graph, S, {self.a, self.b})[[i, j]]
+            A = error_rows(self.graph, S, {self.a, self.b})[pair]
             E = A @ S @ A.T
         return E[0, 1] / np.sqrt(E[0, 0] * E[1, 1])
 
@@ -150,13 +141,10 @@ def constraints(graph: GraphLike) -> tuple[Constraint, ...]:
     g.check_bap()
     found = []
     for a, b in combinations(g.nodes, 2):
-        if g.adjacent(a, b):
-            continue
-        given = minimal_separator(g, a, b)
-        if given is None:
-            found.append(Constraint(g, a, b, "Verma", ()))
-        else:
-            found.append(Constraint(g, a, b, "partial correlation", given))
+        if not g.adjacent(a, b):
+            given = minimal_separator(g, a, b)
+            kind: Kind = "Verma" if given is None else "partial correlation"
+            found.append(Constraint(g, a, b, kind, given or ()))
     return tuple(found)
 
 
@@ -191,16 +179,13 @@ class ConstraintTests(RowTable, ToDict):
         rows = self.rows
         if len(rows) > MOST_ROWS:
             rows = tuple(sorted(rows, key=lambda row: row.p_value))
-        yield Table(
-            ("value", "z", "p", f"constraint (n = {self.n:g})"),
-            [
-                (significant(r.value, 4), f"{r.statistic:.2f}", p_cell(r.p_value), r.equation)
-                for r in rows
-            ],
-            left=(3,),
-            most=MOST_ROWS,
-            rest="with larger p: to_frame() has all",
-        )
+        cells = {
+            "value": lambda row: significant(row.value, 4),
+            "z": "statistic:.2f",
+            "p": "p_value:p",
+            f"constraint (n = {self.n:g})": "equation",
+        }
+        yield row_table(rows, cells, left=(3,), rest="with larger p: to_frame() has all")
 
 
 @public
@@ -262,21 +247,12 @@ def constraint_tests(
     if chosen not in ("standard", "robust"):
         raise BowfreeError(f"se = {short_repr(se)}: must be 'standard' or 'robust'")
     rows = []
-    for equation in constraints(context.graph):
-        r = equation.value(moments.S)
-        z = _z_statistic(equation, r, moments, robust=chosen == "robust")
-        rows.append(
-            Row(
-                a=equation.a,
-                b=equation.b,
-                kind=equation.kind,
-                given=equation.given,
-                equation=equation.text,
-                value=r,
-                statistic=z,
-                p_value=math.erfc(abs(z) / math.sqrt(2)),
-            )
-        )
+    for one in constraints(context.graph):
+        r = float(one._correlation(moments.S))
+        z = _z_statistic(one, r, moments, robust=chosen == "robust")
+        about = {"a": one.a, "b": one.b, "kind": one.kind, "given": one.given, "equation": one.text}
+        p_value = math.erfc(abs(z) / math.sqrt(2))
+        rows.append(Row(**about, value=r, statistic=z, p_value=p_value))
     return ConstraintTests(tuple(rows), moments.n_rows)
 
 
@@ -309,14 +285,11 @@ def _gradient(constraint: Constraint, S: npt.NDArray[np.float64]) -> npt.NDArray
     )
     scale = np.sqrt(np.diag(S))
     G = np.zeros_like(S)
-    for k, i in enumerate(involved):
-        for j in involved[k:]:
-            step = 1e-20 * scale[i] * scale[j]
-            moved = S.astype(np.complex128)
-            moved[i, j] += 1j * step
-            if i != j:
-                moved[j, i] += 1j * step
-            slope = constraint._correlation(moved).imag / step
-            # tr(G dS) counts an off-diagonal entry twice.
-            G[i, j] = G[j, i] = slope if i == j else slope / 2
+    for i, j in combinations_with_replacement(involved, 2):
+        step = 1e-20 * scale[i] * scale[j]
+        moved = S.astype(np.complex128)
+        moved[[i, j], [j, i]] += 1j * step
+        slope = constraint._correlation(moved).imag / step
+        # tr(G dS) counts an off-diagonal entry twice.
+        G[i, j] = G[j, i] = slope if i == j else slope / 2
     return G

@@ -28,12 +28,12 @@ from bowfree.equivalence.independence import MAX_ROWS, NonGaussianity, measure_e
 from bowfree.errors import BowfreeError
 from bowfree.graph.encodings import BACKWARD, BIDIRECTED, FORWARD
 from bowfree.graph.mixed_graph import GraphLike
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote_edge, quote_names
 from bowfree.parallel.budget import Budget
 from bowfree.parameters import public
-from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.results.display import Table, count
 from bowfree.results.frozen import Frozen
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.rows import Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names
 from bowfree.validation import check_count, check_fraction
@@ -92,7 +92,7 @@ class Exclusion(RowTable, ToDict, Frozen):
     def resolved(self) -> list[str]:
         """The edges with a mark that all remaining members share, but not all members."""
         return [
-            f"{quote(r.a)} {r.after} {quote(r.b)}"
+            quote_edge(r.a, r.after, r.b)
             for r in (self.rows if self.n_excluded else ())
             if r.before != r.after
         ]
@@ -114,7 +114,7 @@ class Exclusion(RowTable, ToDict, Frozen):
             "level": self.level,
             "reason": self.reason,
             "warnings": self.warnings,
-            "edges": [row.to_dict() for row in self.rows],
+            "edges": self.rows,
             "nongaussianity": self.nongaussianity.to_dict(),
         }
 
@@ -123,11 +123,12 @@ class Exclusion(RowTable, ToDict, Frozen):
 
     def _sections(self) -> Iterator[str | Table]:
         yield from self.sentences()
-        cells = [(f"{quote(r.a)}, {quote(r.b)}", r.before, r.after) for r in self.rows]
-        headings = ("edge", "in all members", "in all remaining ones")
-        yield Table(
-            headings, cells, left=(0, 1, 2), most=MOST_ROWS, rest="more: to_frame() has all"
-        )
+        cells = {
+            "edge": lambda row: quote_names((row.a, row.b)),
+            "in all members": "before",
+            "in all remaining ones": "after",
+        }
+        yield row_table(self.rows, cells, left=(0, 1, 2))
 
 
 @public

@@ -27,11 +27,11 @@ from bowfree.equivalence.error_pairs import ClassErrors, Floats
 from bowfree.errors import DataError
 from bowfree.graph.encodings import members
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote_names
 from bowfree.model.context import context_of
 from bowfree.parameters import public
-from bowfree.results.display import MOST_ROWS, Table, count, p_cell, p_text
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.display import Table, count, p_text
+from bowfree.results.rows import Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 
 MIN_ROWS = 100
@@ -73,18 +73,14 @@ class IndependenceTests(RowTable, ToDict):
             yield "all errors may be dependent: there is nothing to test"
             return
         yield f"independence of errors without <->: {p_text(self.p_value)} for the graph"
+        cells = {
+            "errors": lambda row: quote_names((row.a, row.b)),
+            "chi2(4)": "chi2:.2f",
+            "p": "p_value:p",
+            "p scale": "p_scale:p",
+        }
         rows = sorted(self.rows, key=lambda row: row.p_value)
-        cells = [
-            (
-                f"{quote(r.a)}, {quote(r.b)}",
-                f"{r.chi2:.2f}",
-                p_cell(r.p_value),
-                p_cell(r.p_scale),
-            )
-            for r in rows
-        ]
-        rest = "with larger p: to_frame() has all"
-        yield Table(("errors", "chi2(4)", "p", "p scale"), cells, most=MOST_ROWS, rest=rest)
+        yield row_table(rows, cells, rest="with larger p: to_frame() has all")
 
 
 @public
@@ -214,19 +210,15 @@ class NonGaussianity(RowTable, ToDict):
 
     def _sections(self) -> Iterator[str | Table]:
         yield self.hint() or "no error differs from normal: higher moments exclude nothing"
-        names = ("skewness", "kurtosis", "p", "rows: direction", "rows: hidden cause")
-        cells = [
-            (
-                r.variable,
-                f"{r.skewness:.2f}",
-                f"{r.kurtosis:.2f}",
-                p_cell(r.p_value),
-                _about(r.rows_direction),
-                _about(r.rows_hidden),
-            )
-            for r in self.rows
-        ]
-        yield Table(("error of", *names), cells, most=MOST_ROWS, rest="more: to_frame() has all")
+        cells = {
+            "error of": "variable",
+            "skewness": "skewness:.2f",
+            "kurtosis": "kurtosis:.2f",
+            "p": "p_value:p",
+            "rows: direction": lambda row: _about(row.rows_direction),
+            "rows: hidden cause": lambda row: _about(row.rows_hidden),
+        }
+        yield row_table(self.rows, cells)
 
 
 def _about(rows: float) -> str:
@@ -279,15 +271,12 @@ def measure_errors(graph: MixedGraph, X: Floats) -> NonGaussianity:
     for name, k in zip(graph.nodes, index, strict=True):
         e = X @ errors.equations[k].row
         p = float(stats.normaltest(e).pvalue)
-        needed = (math.nan, math.nan)
+        direction = hidden = math.nan
         if p < 0.05 / len(graph):
-            needed = _rows_needed(e, max(1, len(graph) * (len(graph) - 1) // 2))
+            direction, hidden = _rows_needed(e, max(1, len(graph) * (len(graph) - 1) // 2))
         moments = {"skewness": float(stats.skew(e)), "kurtosis": float(stats.kurtosis(e))}
-        rows.append(
-            Row(
-                variable=name, **moments, p_value=p, rows_direction=needed[0], rows_hidden=needed[1]
-            )
-        )
+        needed = {"rows_direction": direction, "rows_hidden": hidden}
+        rows.append(Row(variable=name, **moments, p_value=p, **needed))
     return NonGaussianity(tuple(rows), len(X))
 
 

@@ -19,11 +19,11 @@ from bowfree.equivalence.class_members import Orientations, class_components
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.targets import targets_of
 from bowfree.graph.encodings import BACKWARD, FORWARD, MARKS, bits_of_states, index_pairs
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote_edge
 from bowfree.model.context import Context
 from bowfree.model.scoring import score_graphs
-from bowfree.results.display import MOST_ROWS, Table, count
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.display import Table, count
+from bowfree.results.rows import Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 
 COVARIANCES, KNOWLEDGE, NONGAUSSIAN = "covariances", "knowledge", "non-Gaussianity"
@@ -74,18 +74,12 @@ class MarkEvidence(RowTable, ToDict):
         yield self._headline() + (
             "" if self.complete else "; not all equivalent graphs were compared"
         )
-        cells = [
-            (
-                f"{quote(row.a)} {row.mark} {quote(row.b)}",
-                self.describe(row.a, row.b),
-                f"{quote(row.a)} {row.alternative} {quote(row.b)}" if row.alternative else "",
-            )
-            for row in self.rows
-        ]
-        headings = ("edge", "decided by", "best alternative")
-        yield Table(
-            headings, cells, left=(0, 1, 2), most=MOST_ROWS, rest="more: to_frame() has all"
-        )
+        cells = {
+            "edge": lambda r: quote_edge(r.a, r.mark, r.b),
+            "decided by": lambda r: self.describe(r.a, r.b),
+            "best alternative": lambda r: r.alternative and quote_edge(r.a, r.alternative, r.b),
+        }
+        yield row_table(self.rows, cells, left=(0, 1, 2))
 
 
 def mark_evidence(context: Context) -> MarkEvidence:
@@ -108,19 +102,11 @@ def mark_evidence(context: Context) -> MarkEvidence:
         evidence = KNOWLEDGE if after.invariant else otherwise
         evidence = COVARIANCES if before.invariant else evidence
         difference, other = compared.get((i, j), (math.nan, 0))
-        backward = bool(graph._parents[i] >> j & 1)
-        if backward:
+        if graph._parents[i] >> j & 1:
             i, j, other = j, i, {FORWARD: BACKWARD, BACKWARD: FORWARD}.get(other, other)
-        rows.append(
-            Row(
-                a=graph.nodes[i],
-                mark="<->" if graph._spouses[i] >> j & 1 else "->",
-                b=graph.nodes[j],
-                evidence=evidence,
-                difference=difference,
-                alternative=MARKS[other],
-            )
-        )
+        mark = "<->" if graph._spouses[i] >> j & 1 else "->"
+        edge = {"a": graph.nodes[i], "mark": mark, "b": graph.nodes[j]}
+        rows.append(Row(**edge, evidence=evidence, difference=difference, alternative=MARKS[other]))
     return MarkEvidence(tuple(rows), complete)
 
 

@@ -33,7 +33,6 @@ identifiability of linear structural equation models, Annals of Statistics 40 (2
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -42,9 +41,10 @@ from bowfree.errors import GraphError
 from bowfree.graph.encodings import closure, members
 from bowfree.graph.names import EdgeLookup
 from bowfree.graph.structure import bows, check_acyclic, is_bow_free
-from bowfree.graph.text import quote
-from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.graph.text import quote, quote_edge, quote_names
+from bowfree.results.display import count
 from bowfree.results.rows import Row, RowTable
+from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ _VERDICTS = ("identified", "not identified", "undecided")
 
 
 @dataclass(frozen=True, repr=False)
-class Identification(RowTable, EdgeLookup[Row]):
+class Identification(RowTable, ToDict, EdgeLookup[Row]):
     """Verdicts on the parameters of a graph; returned by :meth:`MixedGraph.identified`.
 
     Attributes
@@ -75,6 +75,12 @@ class Identification(RowTable, EdgeLookup[Row]):
     graph: MixedGraph
     rows: tuple[Row, ...]
     _columns: ClassVar = ("a", "mark", "b", "verdict", "by")
+    _cells: ClassVar = {
+        "edge": lambda row: quote_edge(row.a, row.mark, row.b),
+        "verdict": "verdict",
+        "by": lambda row: quote_names(row.by),
+    }
+    _left: ClassVar = (0, 1, 2)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,36 +98,16 @@ class Identification(RowTable, EdgeLookup[Row]):
         for row in self.rows:
             if (row.a, row.mark, row.b) in edges:
                 return row
-        raise GraphError(f"the graph has no edge {quote(a)} {mark} {quote(b)}")
+        raise GraphError(f"the graph has no edge {quote_edge(a, mark, b)}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and strings, ready for ``json.dumps``."""
-        rows = [row.to_dict() for row in self.rows]
-        return {"graph": self.graph.to_dict(), "complete": self.complete, "edges": rows}
+    def _content(self) -> Any:
+        return {"graph": self.graph.to_dict(), "complete": self.complete, "edges": self.rows}
 
     def _headline(self) -> str:
         if self.complete:
             return f"all of {count(len(self.rows), 'edge')} identified"
         found = [row.verdict for row in self.rows]
         return ", ".join(f"{found.count(name)} {name}" for name in _VERDICTS if name in found)
-
-    def _sections(self) -> Iterator[str | Table]:
-        yield self._headline()
-        rows = [
-            (
-                f"{quote(row.a)} {row.mark} {quote(row.b)}",
-                row.verdict,
-                ", ".join(map(quote, row.by)),
-            )
-            for row in self.rows
-        ]
-        yield Table(
-            ("edge", "verdict", "by"),
-            rows,
-            left=(0, 1, 2),
-            most=MOST_ROWS,
-            rest="more: to_frame() has all",
-        )
 
 
 def identified(self: MixedGraph) -> Identification:
@@ -168,7 +154,7 @@ def check_identified(graph: MixedGraph) -> None:
         return
     free = [row for row in graph.identified() if row.verdict == "not identified"]
     if free:
-        edges = join_names([f"{quote(row.a)} {row.mark} {quote(row.b)}" for row in free])
+        edges = join_names([quote_edge(row.a, row.mark, row.b) for row in free])
         x, y = map(quote, bows(graph)[0])
         raise GraphError(
             f"the covariances do not determine {edges}, because the graph has both {x} -> {y} and "
@@ -269,44 +255,30 @@ def _free_edges(graph: MixedGraph) -> set[tuple[int, str, int]]:
             for tail, head in arrows
         ]
 
-    span = _Span(p)
+    # The span of the rows that stay zero in echelon form, by the index of the first entry, a 1.
+    span: dict[int, list[int]] = {}
+
+    def reduce(vector: list[int]) -> list[int]:
+        for first in sorted(span):
+            if factor := vector[first]:
+                vector = [(x - factor * y) % p for x, y in zip(vector, span[first], strict=True)]
+        return vector
+
     for i, j in combinations(range(d), 2):
         if not graph._spouses[i] >> j & 1:
-            span.add(row(i, j))
+            rest = reduce(row(i, j))
+            first = next((k for k, x in enumerate(rest) if x), None)
+            if first is not None:
+                inverse = pow(rest[first], -1, p)
+                span[first] = [x * inverse % p for x in rest]
     free = {
         (tail, "->", head)
         for k, (tail, head) in enumerate(arrows)
-        if not span.contains([int(k == other) for other in range(len(arrows))])
+        if any(reduce([int(k == other) for other in range(len(arrows))]))
     }
-    for i in range(d):
-        for j in members(graph._spouses[i] >> i << i):
-            if not span.contains(row(i, j)):
-                free.add((i, "<->", j))
-    return free
-
-
-class _Span:
-    """The span of vectors modulo p, as rows in echelon form."""
-
-    def __init__(self, p: int) -> None:
-        self._p = p
-        self._rows: dict[int, list[int]] = {}  # by the index of the first entry, which is 1
-
-    def add(self, vector: Sequence[int]) -> None:
-        rest = self._reduce(vector)
-        first = next((k for k, x in enumerate(rest) if x), None)
-        if first is not None:
-            inverse = pow(rest[first], -1, self._p)
-            self._rows[first] = [x * inverse % self._p for x in rest]
-
-    def contains(self, vector: Sequence[int]) -> bool:
-        return not any(self._reduce(vector))
-
-    def _reduce(self, vector: Sequence[int]) -> list[int]:
-        rest = list(vector)
-        for first in sorted(self._rows):
-            factor = rest[first]
-            if factor:
-                row = self._rows[first]
-                rest = [(x - factor * y) % self._p for x, y in zip(rest, row, strict=True)]
-        return rest
+    return free | {
+        (i, "<->", j)
+        for i in range(d)
+        for j in members(graph._spouses[i] >> i << i)
+        if any(reduce(row(i, j)))
+    }

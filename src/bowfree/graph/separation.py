@@ -14,7 +14,16 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from bowfree.errors import GraphError
-from bowfree.graph.encodings import closure, members, transpose, union
+from bowfree.graph.encodings import (
+    BACKWARD,
+    BIDIRECTED,
+    FORWARD,
+    closure,
+    masks_of_states,
+    members,
+    transpose,
+    union,
+)
 from bowfree.graph.structure import check_acyclic
 from bowfree.parameters import public
 from bowfree.results.rows import Row
@@ -85,37 +94,28 @@ def m_separated(
     return True
 
 
+def separable(graph: MixedGraph, a: str, b: str, *including: str) -> bool:
+    """Return whether some set that includes these nodes m-separates two nodes of an acyclic graph.
+
+    Then their ancestors do: no path of colliders in the ancestors joins a and b.
+    """
+    i, j = graph._node(a), graph._node(b)
+    ancestors = closure(graph._parents, graph._mask((a, b, *including)))
+    heads = closure(graph._spouses, 1 << i | (graph._children()[i] & ancestors), within=ancestors)
+    return not (heads | union(graph._parents, heads)) >> j & 1
+
+
 def minimal_separator(
     graph: MixedGraph, a: str, b: str, *, including: Iterable[str] = ()
 ) -> tuple[str, ...] | None:
     """Return a minimal set that m-separates two nodes of an acyclic graph, in node order, or None.
 
-    The set contains all nodes `including`; without any of its other nodes it does not separate. In
-    the undirected graph of :func:`augmented_graph`, the neighbors of a that b reaches without
-    passing other neighbors of a are such a set.
+    The set contains all nodes `including`; without any of its other nodes it does not separate.
     """
-    start, end, required = graph._mask(a), graph._mask(b), graph._mask(including)
-    parents, spouses, children = graph._parents, graph._spouses, graph._children()
-    ancestors = closure(parents, start | end | required)
-
-    def joined(nodes: int) -> int:
-        """Return the neighbors, in the undirected graph, of all nodes of a set."""
-        heads = closure(spouses, nodes | (union(children, nodes) & ancestors), within=ancestors)
-        return heads | (union(parents, heads) & ancestors)
-
-    near = joined(start) & ~start
-    if near & end:
-        return None
-    fence = near & ~required
-    reached = frontier = end
-    while frontier:
-        # One node at a time: a path of colliders starts at one node, not at a set.
-        step = 0
-        for v in members(frontier & ~fence):
-            step |= joined(1 << v)
-        frontier = step & ~reached & ~required
-        reached |= frontier
-    return tuple(graph.nodes[v] for v in members((fence & reached) | required))
+    i, j, required = graph._node(a), graph._node(b), graph._mask(including)
+    near = [mask & ~required for mask in augmented_graph(graph, 1 << i | 1 << j | required)]
+    found = next(_separators(near, i, j), None)
+    return None if found is None else tuple(graph.nodes[v] for v in members(found | required))
 
 
 def minimal_separators(
@@ -280,18 +280,14 @@ def mag(self: MixedGraph) -> MixedGraph:
     T. Richardson, P. Spirtes, Ancestral graph Markov models, Annals of Statistics 30 (2002).
     """
     check_acyclic(self)
-    d = len(self)
-    ancestors = [closure(self._parents, 1 << v) for v in range(d)]
-    parents, spouses = [0] * d, [0] * d
-    for i, j in combinations(range(d), 2):
-        a, b = self.nodes[i], self.nodes[j]
-        if not self.adjacent(a, b) and minimal_separator(self, a, b) is not None:
-            continue
-        if ancestors[j] >> i & 1:
-            parents[j] |= 1 << i
-        elif ancestors[i] >> j & 1:
-            parents[i] |= 1 << j
-        else:
-            spouses[i] |= 1 << j
-            spouses[j] |= 1 << i
-    return self._with(parents, spouses)
+    ancestors = [closure(self._parents, 1 << v) for v in range(len(self))]
+    pairs = [
+        (i, j)
+        for i, j in combinations(range(len(self)), 2)
+        if not separable(self, self.nodes[i], self.nodes[j])
+    ]
+    states = [
+        FORWARD if ancestors[j] >> i & 1 else BACKWARD if ancestors[i] >> j & 1 else BIDIRECTED
+        for i, j in pairs
+    ]
+    return self._with(*masks_of_states(len(self), states, pairs))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bowfree.errors import ParseError
@@ -192,11 +192,21 @@ def quote(name: str) -> str:
     return name if plain else json.dumps(name, ensure_ascii=False)
 
 
+def quote_names(names: Iterable[str]) -> str:
+    """Return names as a list that :func:`parse` reads."""
+    return ", ".join(map(quote, names))
+
+
+def quote_edge(a: str, mark: str, b: str) -> str:
+    """Return an edge as text that :func:`parse` reads."""
+    return f"{quote(a)} {mark} {quote(b)}"
+
+
 def to_text(graph: MixedGraph) -> str:
     """Write a graph as text that :func:`parse` reads back, with the same order of nodes."""
     parts, order, isolated = _chains(graph)
     if order + isolated != list(range(len(graph))):
-        parts.append(f"{_NODES} {', '.join(map(quote, graph.nodes))}")
+        parts.append(f"{_NODES} {quote_names(graph.nodes)}")
     return ", ".join(parts)
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bowfree.errors import BowfreeError
-from bowfree.results.display import TextDisplay, significant
+from bowfree.results.display import MOST_ROWS, Table, TextDisplay, p_cell, significant
 from bowfree.results.serialization import to_plain
 from bowfree.text_reading import short_repr
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
+
+Cell = str | Callable[[Any], str]
+"""How a cell of a printed table follows from a row: a column, perhaps with a format, or a function.
+
+The formats are those of Python, as in "chi2:.2f", and "p" for p-values. NaN is printed as nothing.
+"""
 
 
 class Row(TextDisplay, Mapping[str, Any]):
@@ -85,11 +91,36 @@ def _cell(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
+def row_table(
+    rows: Sequence[Any],
+    cells: Mapping[str, Cell],
+    *,
+    left: tuple[int, ...] = (0,),
+    most: int | None = MOST_ROWS,
+    rest: str = "more: to_frame() has all",
+) -> Table:
+    """Return a table of rows for display, from the cells by heading."""
+    text = [tuple(_formatted(row, cell) for cell in cells.values()) for row in rows]
+    return Table(tuple(cells), text, left=left, most=most, rest=rest)
+
+
+def _formatted(row: Any, cell: Cell) -> str:
+    if not isinstance(cell, str):
+        return cell(row)
+    name, _, form = cell.partition(":")
+    value = row[name]
+    if value != value:
+        return ""
+    if form:
+        return p_cell(value) if form == "p" else format(value, form)
+    return significant(value) if isinstance(value, float) else str(value)
+
+
 class RowTable(TextDisplay):
     """Base of results that consist of rows: iterable, with ``len``, indexing and ``to_frame``.
 
     A subclass has an attribute or property ``rows``. It lists the columns in ``_columns`` if there
-    may be no row.
+    may be no row, and the cells of the printed table in ``_cells``.
     """
 
     if TYPE_CHECKING:
@@ -98,6 +129,13 @@ class RowTable(TextDisplay):
         def rows(self) -> Sequence[Row]: ...
 
     _columns: ClassVar[tuple[str, ...]] = ()
+    _cells: ClassVar[Mapping[str, Cell]] = {}
+    _left: ClassVar[tuple[int, ...]] = (0,)  # columns of the printed table that are left-aligned
+
+    def _sections(self) -> Iterator[str | Table]:
+        yield self._headline()
+        if self._cells and self.rows:
+            yield row_table(self.rows, self._cells, left=self._left)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
