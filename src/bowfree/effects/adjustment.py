@@ -29,14 +29,22 @@ from typing import ClassVar
 
 from bowfree.equivalence.class_members import EquivalenceClass, class_components
 from bowfree.errors import GraphError
-from bowfree.graph.encodings import closure, members, union
+from bowfree.graph.encodings import (
+    BACKWARD,
+    BIDIRECTED,
+    FORWARD,
+    closure,
+    masks_of_states,
+    members,
+    union,
+)
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.graph.names import node_index
 from bowfree.graph.pag import CIRCLE, HEAD, PAG, TAIL
 from bowfree.graph.separation import minimal_separators
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote, quote_names
 from bowfree.parameters import public
-from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.results.display import Table, count
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.validation import check_count
@@ -55,14 +63,12 @@ class _Found(RowTable, ToDict):
     complete: bool
 
     _noun: ClassVar[str]
+    _left: ClassVar = (0, 1, 2)
 
     def _headline(self) -> str:
-        found = (
-            count(self._count(), self._noun)
-            if self.rows
-            else f"no {self._noun.removeprefix('minimal ')}"
-        )
-        text = f"{found} for the effect of {quote(self.of)} on {quote(self.on)}"
+        found = {row[self._columns[0]] for row in self.rows if row.get("minimal", True)}
+        some = count(len(found), self._noun) if found else f"no {self._noun.split(maxsplit=1)[-1]}"
+        text = f"{some} for the effect of {quote(self.of)} on {quote(self.on)}"
         if self.n_graphs is None:
             return f"{text}, valid in all graphs of the PAG"
         if self.n_graphs == 1:
@@ -72,19 +78,8 @@ class _Found(RowTable, ToDict):
         graphs = f"{MAX_MEMBERS:,} of {self.n_graphs:,} equivalent graphs"
         return f"{text}, valid in {graphs} (others not checked)"
 
-    def _count(self) -> int:
-        raise NotImplementedError
-
-    def _cells(self, row: Row) -> tuple[str, ...]:
-        raise NotImplementedError
-
     def _sections(self) -> Iterator[str | Table]:
-        yield self._headline()
-        if self.rows:
-            heading = tuple(name.replace("_", " ") for name in self._columns)
-            rows = [self._cells(row) for row in self.rows]
-            left = tuple(range(len(heading)))
-            yield Table(heading, rows, left=left, most=MOST_ROWS, rest="more: .rows has all")
+        yield from super()._sections()
         if not self.complete:
             yield "There may be more: a limit ended the enumeration."
 
@@ -110,6 +105,11 @@ class AdjustmentSets(_Found):
     """
 
     _columns: ClassVar = ("adjust_for", "minimal", "optimal")
+    _cells: ClassVar = {
+        "adjust for": lambda row: quote_names(row.adjust_for) or "(nothing)",
+        "minimal": lambda row: "yes" if row.minimal else "",
+        "optimal": lambda row: "yes" if row.optimal else "",
+    }
     _noun: ClassVar = "minimal adjustment set"
     _rows_key: ClassVar = "sets"
 
@@ -122,13 +122,6 @@ class AdjustmentSets(_Found):
     def optimal(self) -> tuple[str, ...] | None:
         """The optimal set; None if no set is optimal for all parameters, or it is not known."""
         return next((row.adjust_for for row in self.rows if row.optimal), None)
-
-    def _count(self) -> int:
-        return len(self.minimal)
-
-    def _cells(self, row: Row) -> tuple[str, ...]:
-        flags = ("yes" if row[name] else "" for name in ("minimal", "optimal"))
-        return (_set_text(row.adjust_for), *flags)
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,18 +139,12 @@ class Instruments(_Found):
     """
 
     _columns: ClassVar = ("instrument", "given")
+    _cells: ClassVar = {
+        "instrument": lambda row: quote(row.instrument),
+        "given": lambda row: quote_names(row.given) or "(nothing)",
+    }
     _noun: ClassVar = "instrument"
     _rows_key: ClassVar = "instruments"
-
-    def _count(self) -> int:
-        return len({row.instrument for row in self.rows})
-
-    def _cells(self, row: Row) -> tuple[str, ...]:
-        return quote(row.instrument), _set_text(row.given)
-
-
-def _set_text(names: tuple[str, ...]) -> str:
-    return ", ".join(map(quote, names)) or "(nothing)"
 
 
 @public
@@ -516,17 +503,10 @@ def member(pag: PAG, first: int) -> MixedGraph:
         rest = [v for v in range(d) if v not in visited]
         order.append(max(rest, key=lambda v: len(near[v] & visited)))
     rank = {v: k for k, v in enumerate(order)}
-    parents, spouses = [0] * d, [0] * d
-    for a in range(d):
-        for b in range(a):
-            if not marks[a][b]:
-                continue
-            into_a, into_b = marks[b][a] == HEAD, marks[a][b] == HEAD
-            if into_a and into_b:
-                spouses[a] |= 1 << b
-                spouses[b] |= 1 << a
-            elif into_b or (not into_a and rank[a] < rank[b]):
-                parents[b] |= 1 << a
-            else:
-                parents[a] |= 1 << b
-    return MixedGraph._from_masks(pag.nodes, parents, spouses)
+    pairs = [(a, b) for a, b in combinations(range(d), 2) if marks[a][b]]
+    states = []
+    for a, b in pairs:
+        into_a, into_b = marks[b][a] == HEAD, marks[a][b] == HEAD
+        forward = into_b or (not into_a and rank[a] < rank[b])
+        states.append(BIDIRECTED if into_a and into_b else FORWARD if forward else BACKWARD)
+    return MixedGraph._from_masks(pag.nodes, *masks_of_states(d, states, pairs))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
@@ -41,7 +40,7 @@ from bowfree.results.display import Table, count, percent
 from bowfree.results.frozen import Frozen
 from bowfree.search.result import LearnedGraph
 from bowfree.text_reading import short_repr, truncate
-from bowfree.validation import check_choice, check_count, check_nonnegative
+from bowfree.validation import as_list, check_choice, check_count, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
 
@@ -261,15 +260,13 @@ def effect_bounds(
     check_choice("formula", formula, get_args(Formula))
     zero = check_nonnegative("zero", zero)
     check_count("limit", limit, 1)
-    members: Any = (
-        class_by_components(graphs, limit, budget.seconds_left)
-        if isinstance(graphs, LearnedGraph)
-        else check_iterable(graphs)
-    )
+    members: Any = graphs
+    if isinstance(graphs, LearnedGraph):
+        members = class_by_components(graphs, limit, budget.seconds_left)
     if isinstance(members, EquivalenceClass):
         graph = members.graph
     else:
-        graph, members = split_first(members)
+        graph, members = read_graphs(members)
     options = DataOptions(
         cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal
     )
@@ -302,39 +299,31 @@ def effect_bounds(
 # --- input ----------------------------------------------------------------------------------------
 
 
-def check_iterable(graphs: Any) -> Any:
-    """Return the graphs, or raise an error if they are a single graph or not iterable."""
+def read_graphs(graphs: Any) -> tuple[MixedGraph, Iterator[MixedGraph]]:
+    """Return the first graph, and an iterator over all with its order of nodes."""
     if isinstance(graphs, MixedGraph):
         raise BowfreeError(
             f"graphs is a single graph ({truncate(str(graphs))}): pass "
             "bowfree.equivalence_class(graph) for its class, or [graph] for its own effects"
         )
-    if hasattr(type(graphs), "__iter__") and not isinstance(graphs, str):
-        with suppress(TypeError):  # an array without dimensions
-            iter(graphs)
-            return graphs
-    raise BowfreeError(
-        f"graphs is {short_repr(graphs)}: pass an equivalence class, a search result, or graphs"
-    )
-
-
-def split_first(graphs: Iterable[MixedGraph]) -> tuple[MixedGraph, Iterator[MixedGraph]]:
-    """Return the first graph, whose nodes are those of the result, and an iterator over all."""
-    rest = iter(graphs)
+    if isinstance(graphs, str) or not isinstance(graphs, Iterable):
+        raise BowfreeError(
+            f"graphs is {short_repr(graphs)}: pass an equivalence class, a search result, or graphs"
+        )
+    rest = iter(as_list("graphs", graphs, "graphs") if isinstance(graphs, np.ndarray) else graphs)
     first = next(rest, None)
     if first is None:
         raise BowfreeError("graphs is empty: pass at least one graph")
-    if not isinstance(first, MixedGraph):
-        raise BowfreeError(f"graphs has {short_repr(first)}: every element must be a MixedGraph")
-    return first, itertools.chain([first], rest)
 
+    def checked(graph: Any) -> MixedGraph:
+        if not isinstance(graph, MixedGraph):
+            raise BowfreeError(
+                f"graphs has {short_repr(graph)}: every element must be a MixedGraph"
+            )
+        graph.check_bap()
+        return aligned(first, graph)
 
-def check_member(graph: MixedGraph, first: MixedGraph) -> MixedGraph:
-    """Return a graph with its nodes in the order of the first one."""
-    if not isinstance(graph, MixedGraph):
-        raise BowfreeError(f"graphs has {short_repr(graph)}: every element must be a MixedGraph")
-    graph.check_bap()
-    return aligned(first, graph)
+    return checked(first), map(checked, itertools.chain([first], rest))
 
 
 def read_moments(graph: MixedGraph, data: Any, options: DataOptions) -> Moments:
@@ -454,12 +443,11 @@ def _graph_bounds(
     limit: int,
     budget: Budget,
 ) -> EffectBounds:
-    first, graphs = split_first(graphs)
     size, in_time = 0, True
     while in_time and (
         batch := list(itertools.islice(graphs, min(batch_size(size), limit - size)))
     ):
-        bits = zip(*(check_member(graph, first)._bits() for graph in batch), strict=True)
+        bits = zip(*(graph._bits() for graph in batch), strict=True)
         parents, spouses = (np.stack(rows) for rows in bits)
         added = counter.add_graphs(parents, spouses, budget.seconds_left if size else None)
         in_time = added == len(batch)

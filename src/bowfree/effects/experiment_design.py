@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -30,18 +30,18 @@ from bowfree.equivalence.targets import (
     TargetSets,
     informative,
     read_targets,
-    target_names,
     target_set,
     targets_of,
 )
 from bowfree.errors import BowfreeError
 from bowfree.graph.encodings import BACKWARD, FORWARD
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
+from bowfree.graph.text import quote_names
 from bowfree.model.context import context_of
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Kind, Rng, public
-from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count
-from bowfree.results.rows import Row, data_frame
+from bowfree.results.display import Table, count
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
@@ -58,8 +58,16 @@ MAX_BATCH = 2_000_000  # members times experiments in one call of the core: 40 M
 Names = tuple[str, ...]
 
 
+class Split(NamedTuple):
+    """Classes after an experiment: their number, and expectations over them."""
+
+    n_classes: float
+    resolved_ends: float
+    members_left: float
+
+
 @dataclass(frozen=True, repr=False)
-class Design(TextDisplay, ToDict):
+class Design(RowTable, ToDict):
     """Experiments, the most informative first.
 
     All members of the present class are assumed to be equally probable. An experiment splits the
@@ -73,9 +81,9 @@ class Design(TextDisplay, ToDict):
     experiments : tuple of Row
         The experiments, by decreasing expected number of resolved ends, then by the number of
         remaining members, then by the number of targets. Each has ``targets`` (the nodes intervened
-        on), ``n_classes`` (the number of classes after the experiment), ``resolved_ends`` (the
-        expected number of edge ends on which all remaining members agree) and ``members_left`` (the
-        expected number of remaining members).
+        on), ``n_targets``, ``n_classes`` (the number of classes after the experiment),
+        ``resolved_ends`` (the expected number of edge ends on which all remaining members agree) and
+        ``members_left`` (the expected number of remaining members).
     n_members : float
         Number of members of the present class.
     resolved_ends, n_ends : float
@@ -99,9 +107,12 @@ class Design(TextDisplay, ToDict):
     kind: Kind
     n_averaged: int
     complete: bool
+    _columns: ClassVar = ("targets", "n_targets", *Split._fields)
 
-    def __len__(self) -> int:
-        return len(self.experiments)
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The experiments."""
+        return self.experiments
 
     @property
     def best(self) -> Row:
@@ -121,23 +132,8 @@ class Design(TextDisplay, ToDict):
             "`candidates` of design, or raise `max_targets`"
         )
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame with one row for each experiment.
-
-        Its columns are targets (one string), n_targets, n_classes, resolved_ends, members_left.
-        """
-        numbers = ("n_classes", "resolved_ends", "members_left")
-        return data_frame(
-            {
-                "targets": [target_names(row.targets) for row in self.experiments],
-                "n_targets": [len(row.targets) for row in self.experiments],
-                **{name: [getattr(row, name) for row in self.experiments] for name in numbers},
-            },
-            backend,
-        )
-
     def _headline(self) -> str:
-        first = f", best: {target_names(self.best.targets)}" if self.experiments else ""
+        first = f", best: {quote_names(self.best.targets)}" if self.experiments else ""
         return f"{count(len(self), 'experiment')}{first}" + ", not complete" * (not self.complete)
 
     def _sections(self) -> Iterator[str | Table]:
@@ -150,19 +146,13 @@ class Design(TextDisplay, ToDict):
             yield "NOT COMPLETE: `limit` or `time_limit` left out members or experiments"
         if self.n_members == 1 and self.resolved_ends == self.n_ends:
             yield "the class has a single member: no experiment is needed"
-        rows = [
-            (
-                target_names(row.targets),
-                *map(_number, (row.n_classes, row.resolved_ends, row.members_left)),
-            )
-            for row in self.experiments
-        ]
-        yield Table(
-            (f"experiment ({self.kind})", "classes", "resolved ends", "members left"),
-            rows,
-            most=MOST_ROWS,
-            rest="more: see to_frame()",
-        )
+        cells: dict[str, Cell] = {
+            f"experiment ({self.kind})": lambda row: quote_names(row.targets),
+            "classes": lambda row: _number(row.n_classes),
+            "resolved ends": lambda row: _number(row.resolved_ends),
+            "members left": lambda row: _number(row.members_left),
+        }
+        yield row_table(self.experiments, cells)
 
 
 def _number(value: float) -> str:
@@ -258,17 +248,17 @@ def design(
             break  # time is up
         for k, names in enumerate(sets):
             split = _mean(weights, [of_class[k] for of_class in splits])
-            found.append(Row(targets=names, **split._asdict()))
+            found.append(Row(targets=names, n_targets=len(names), **split._asdict()))
         budget.report_progress("experiments", len(found), len(experiments))
     complete &= len(found) == len(experiments)
     # Rounded, because the last digits of a sum depend on the order of its terms.
-    found.sort(key=lambda e: (-round(e.resolved_ends, 9), round(e.members_left, 9), len(e.targets)))
+    found.sort(key=lambda e: (-round(e.resolved_ends, 9), round(e.members_left, 9), e.n_targets))
     return Design(
         names=nodes,
         experiments=tuple(found),
         n_members=now.members_left,
         resolved_ends=now.resolved_ends,
-        n_ends=_weighted(weights, [sum(part.n_ends for part in parts) for parts in classes]),
+        n_ends=_weighted(weights, [sum(p.heads.shape[1] for p in parts) for parts in classes]),
         targets=present.sets,
         kind=kind,
         n_averaged=len(classes),
@@ -381,14 +371,6 @@ def _classes(
 # --- components of a class ------------------------------------------------------------------------
 
 
-class Split(NamedTuple):
-    """Classes after an experiment: their number, and expectations over them."""
-
-    n_classes: float
-    resolved_ends: float
-    members_left: float
-
-
 class Component(NamedTuple):
     """The members of one connected component of a class, whose nodes are numbered from 0."""
 
@@ -399,11 +381,6 @@ class Component(NamedTuple):
     present: list[tuple[int, list[int]]]  # kind and targets of the present conditions
     numbers: dict[str, int]  # of the nodes
     complete: bool
-
-    @property
-    def n_ends(self) -> int:
-        """Number of edge ends."""
-        return int(self.heads.shape[1])
 
 
 def _components(members: EquivalenceClass, present: Targets, limit: int) -> Iterator[Component]:
@@ -435,13 +412,11 @@ def _split_classes(
     """Return the splits of each class by each experiment, or None if time is up."""
     found = []
     for parts in classes:
-        by_part = []
-        for part in parts:
-            splits = _split_component(part, sets, kind, budget)
-            if splits is None:
-                return None
-            by_part.append(splits)
-        found.append([_combine(splits[k] for splits in by_part) for k in range(len(sets))])
+        by_part = [_split_component(part, sets, kind, budget) for part in parts]
+        splits = [part for part in by_part if part is not None]
+        if len(splits) < len(parts):
+            return None
+        found.append([_combine(part[k] for part in splits) for k in range(len(sets))])
     return found
 
 

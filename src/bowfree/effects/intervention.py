@@ -23,9 +23,9 @@ from bowfree.model.effect_tables import quantities
 from bowfree.model.fit_result import Fit
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.parameters import public
-from bowfree.results.display import MOST_ROWS, Table
+from bowfree.results.display import Table
 from bowfree.results.frozen import Frozen
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import as_list
@@ -72,12 +72,13 @@ class Intervention(RowTable, ToDict, Frozen):
     def _sections(self) -> Iterator[str | Table]:
         yield self._headline()
         sd = np.sqrt(np.diagonal(self.covariance))
-        columns = self.mean[:, None], sd[:, None]
-        numbers = [quantities(column, 4, 1e-10 * columns[1]) for column in columns]
-        cells = [
-            (quote(name), *(cell(i, 0) for cell in numbers)) for i, name in enumerate(self.names)
-        ]
-        yield Table(("variable", "mean", "sd"), cells, most=MOST_ROWS, rest="more: see to_frame()")
+        mean, spread = (quantities(x[:, None], 4, 1e-10 * sd[:, None]) for x in (self.mean, sd))
+        cells: dict[str, Cell] = {
+            "variable": lambda i: quote(self.names[i]),
+            "mean": lambda i: mean(i, 0),
+            "sd": lambda i: spread(i, 0),
+        }
+        yield row_table(range(len(sd)), cells)
 
 
 @public

@@ -29,7 +29,7 @@ from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError, GraphError
 from bowfree.graph.encodings import closure, singletons
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote, quote_edge, quote_names
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
@@ -37,8 +37,8 @@ from bowfree.model.inference import normal_quantile, wald
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.model.resampling import BootstrapFit
 from bowfree.parameters import public
-from bowfree.results.display import MOST_ROWS, Table, p_cell, significant
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.display import Table, number, significant
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_count, check_fraction
@@ -98,18 +98,16 @@ class PathEffects(NamedEffects):
     def _sections(self) -> Iterator[str | Table]:
         yield f"effects of {quote(self.of)} on {quote(self.on)}"
         level = f"{100 * self.confidence:g} %"
-        heading = ("effect", "estimate", "s.e.", "p", f"{level} lower", f"{level} upper", "share")
-        rows = [
-            (
-                row.effect,
-                *map(significant, (row.estimate, row.se)),
-                p_cell(row.p_value),
-                *map(significant, (row.lower, row.upper)),
-                "" if row.share != row.share else f"{100 * row.share:.0f} %",
-            )
-            for row in self.rows
-        ]
-        yield Table(heading, rows, left=(0,), most=MOST_ROWS, rest="more: to_frame() has all")
+        cells: dict[str, Cell] = {
+            "effect": "effect",
+            "estimate": "estimate",
+            "s.e.": "se",
+            "p": "p_value:p",
+            f"{level} lower": "lower",
+            f"{level} upper": "upper",
+            "share": lambda row: number(100 * row.share, 0) and f"{100 * row.share:.0f} %",
+        }
+        yield row_table(self.rows, cells)
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,16 +139,13 @@ class PathEffectBounds(NamedEffects):
     def _sections(self) -> Iterator[str | Table]:
         some = "" if self.complete else f"the first {self.n_members:,} "
         yield f"effects of {quote(self.of)} on {quote(self.on)} over {some}equivalent graphs"
-        rows = [
-            (
-                row.effect,
-                significant(row.lower),
-                significant(row.upper),
-                f"{100 * row.nonzero:.0f} %",
-            )
-            for row in self.rows
-        ]
-        yield Table(("effect", "lower", "upper", "path exists in"), rows, left=(0,))
+        cells: dict[str, Cell] = {
+            "effect": "effect",
+            "lower": "lower",
+            "upper": "upper",
+            "path exists in": lambda row: f"{100 * row.nonzero:.0f} %",
+        }
+        yield row_table(self.rows, cells, most=None)
 
 
 @public
@@ -226,8 +221,7 @@ def path_effects(
             }
     found = {name: effect(fit.B) for name, effect in effects.items()}
     estimates = np.array([value for value, _ in found.values()])
-    se = np.full(len(found), np.nan)
-    lower, upper = se, se
+    se = lower = upper = np.full(len(found), np.nan)
     if isinstance(fit, Fit):
         se = _standard_errors(fit, [gradient for _, gradient in found.values()])
         half = normal_quantile(level) * se
@@ -311,14 +305,10 @@ def path_effect_bounds(
         for s, effect in enumerate(named_effects(graph, of, on, through, avoiding).values()):
             values[k, s], gradient = effect(B)
             exists[k, s] = gradient.any()
+    columns = (values.min(axis=0), values.max(axis=0), exists.mean(axis=0))
     rows = [
-        Row(
-            effect=name,
-            lower=float(values[:, s].min()),
-            upper=float(values[:, s].max()),
-            nonzero=float(exists[:, s].mean()),
-        )
-        for s, name in enumerate(names)
+        Row(effect=name, lower=lower, upper=upper, nonzero=nonzero)
+        for name, lower, upper, nonzero in zip(names, *(c.tolist() for c in columns), strict=True)
     ]
     return PathEffectBounds(of, on, tuple(rows), len(own), complete)
 
@@ -337,11 +327,9 @@ def named_effects(
     repeated = (via & without) | ((via | without) & ends)
     if of == on or repeated:
         names = [of] if of == on else sorted(graph._names(repeated))
-        raise GraphError(
-            f"{', '.join(map(quote, names))} in more than one of of, on, through and avoiding"
-        )
+        raise GraphError(f"{quote_names(names)} in more than one of of, on, through and avoiding")
     order = [name for name in graph.topological_order() if via >> graph._node(name) & 1]
-    edge = f"{quote(of)} -> {quote(on)}"
+    edge = quote_edge(of, "->", on)
     effects: dict[str, Effect] = {
         "total": _through(graph, (of, on), ()),
         "direct": effect_along(graph, (of, on)),
@@ -350,7 +338,7 @@ def named_effects(
     if via or without:
         left_out = [name for name in graph.nodes if without >> graph._node(name) & 1]
         name = " ".join(
-            f"{word} {', '.join(map(quote, names))}"
+            f"{word} {quote_names(names)}"
             for word, names in (("through", order), ("avoiding", left_out))
             if names
         )

@@ -24,12 +24,12 @@ import numpy.typing as npt
 
 from bowfree.effects.adjustment import Question, adjustment_sets
 from bowfree.errors import BowfreeError, GraphError
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote, quote_names
 from bowfree.model.fit_result import Fit
 from bowfree.model.joint_fit import JointFit
 from bowfree.parameters import public
 from bowfree.results.display import Table, significant
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import as_list, check_fraction, is_number
@@ -110,7 +110,7 @@ class Sensitivity(RowTable, ToDict):
         )
 
     def _sections(self) -> Iterator[str | Table]:
-        given = ", ".join(map(quote, self.adjust_for)) or "nothing"
+        given = quote_names(self.adjust_for) or "nothing"
         x, y = quote(self.of), quote(self.on)
         yield (
             f"effect of {x} on {y}, adjusted for {given}: {significant(self.estimate)} "
@@ -130,16 +130,13 @@ class Sensitivity(RowTable, ToDict):
             "remove the effect"
         )
         if self.rows:
-            rows = [
-                (
-                    f"as strong as {quote(row.variable)}",
-                    *(f"{row[name]:.3f}" for name in ("r2_exposure", "r2_outcome")),
-                    significant(row.estimate),
-                )
-                for row in self.rows
-            ]
-            heading = ("a hidden cause", f"R^2 with {x}", f"R^2 with {y}", "effect left")
-            yield Table(heading, rows, left=(0,))
+            cells: dict[str, Cell] = {
+                "a hidden cause": lambda row: f"as strong as {quote(row.variable)}",
+                f"R^2 with {x}": "r2_exposure:.3f",
+                f"R^2 with {y}": "r2_outcome:.3f",
+                "effect left": "estimate",
+            }
+            yield row_table(self.rows, cells)
 
 
 @public
@@ -233,7 +230,8 @@ def sensitivity(
         error_correlation=correlation,
         confidence=confidence,
         rows=tuple(
-            _benchmark(Sigma, x, y, sorted(z), v, names[v], slope, scale) for v in sorted(z)
+            Row(variable=names[v], **_benchmark(Sigma, x, y, sorted(z), v, slope, scale))
+            for v in sorted(z)
         ),
     )
 
@@ -255,9 +253,9 @@ def _partial_r2(Sigma: Floats, a: int, b: int, given: list[int]) -> float:
 
 
 def _critical(confidence: float, df: float) -> float:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf((1 + confidence) / 2, df - 1)) / math.sqrt(df - 1)
+    return float(stdtrit(df - 1, (1 + confidence) / 2)) / math.sqrt(df - 1)
 
 
 def _robustness(f: float, critical: float) -> float:
@@ -276,24 +274,17 @@ def _adjusted(estimate: float, scale: float, r2_exposure: float, r2_outcome: flo
 
 
 def _benchmark(
-    Sigma: Floats,
-    x: int,
-    y: int,
-    z: list[int],
-    v: int,
-    name: str,
-    estimate: float,
-    scale: float,
-) -> Row:
+    Sigma: Floats, x: int, y: int, z: list[int], v: int, estimate: float, scale: float
+) -> dict[str, float]:
     """Return the largest partial R^2 of a hidden cause that is as strong as an observed variable."""
     others = [w for w in z if w != v]
     with_x = _partial_r2(Sigma, x, v, others)
     with_y = _partial_r2(Sigma, y, v, [*others, x])
     r2_x = with_x / (1 - with_x)
     if r2_x >= 1:
-        return Row(variable=name, r2_exposure=1.0, r2_outcome=1.0, estimate=math.nan)
+        return {"r2_exposure": 1.0, "r2_outcome": 1.0, "estimate": math.nan}
     overlap = with_x**2 / (1 - with_x) ** 2
     ratio = (1 + math.sqrt(overlap)) ** 2 / (1 - overlap)
     r2_y = min(ratio * with_y / (1 - with_y), 1.0)
     left = _adjusted(estimate, scale, r2_x, r2_y)
-    return Row(variable=name, r2_exposure=r2_x, r2_outcome=r2_y, estimate=left)
+    return {"r2_exposure": r2_x, "r2_outcome": r2_y, "estimate": left}

@@ -7,16 +7,15 @@ effects equal over waves, and list total effects by lag.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import GraphLike, graph_of
 from bowfree.graph.text import quote
 from bowfree.model.fit_result import Fit
 from bowfree.parameters import public
-from bowfree.results.display import Table, count, significant
+from bowfree.results.display import count
 from bowfree.results.rows import Row, RowTable
 from bowfree.results.serialization import ToDict
 from bowfree.space.knowledge import wave_of
@@ -64,20 +63,11 @@ class LaggedEffects(RowTable, ToDict):
 
     rows: tuple[Row, ...]
     _columns: ClassVar = ("of", "on", "lag", "wave", "estimate", "se", "lower", "upper")
-
-    def _content(self) -> Any:
-        return {"effects": self.rows}
+    _cells: ClassVar = {name if name != "se" else "s.e.": name for name in _columns}
+    _rows_key: ClassVar = "effects"
 
     def _headline(self) -> str:
         return count(len(self.rows), "effect")
-
-    def _sections(self) -> Iterator[str | Table]:
-        cells = [
-            (row.of, row.on, str(row.lag), str(row.wave), *(significant(row[key]) for key in
-             ("estimate", "se", "lower", "upper")))
-            for row in self.rows
-        ]  # fmt: skip
-        yield Table(("of", "on", "lag", "wave", "estimate", "s.e.", "lower", "upper"), cells)
 
 
 @public

@@ -14,9 +14,9 @@ import numpy as np
 
 from bowfree.errors import GraphError
 from bowfree.graph.names import node_index
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote, quote_edge, quote_names
 from bowfree.results.display import Table, TextDisplay, count
-from bowfree.results.rows import data_frame
+from bowfree.results.rows import Cell, Row, data_frame, row_table
 from bowfree.results.serialization import ToDict
 
 End = Literal["head", "tail", "circle"]
@@ -24,8 +24,7 @@ _COUNTS = ("n_forward", "n_backward", "n_bidirected")
 _COLUMNS = ("a", "b", *_COUNTS, "end_at_a", "end_at_b")
 
 
-@dataclass(frozen=True, repr=False)
-class EdgeSummary(TextDisplay, ToDict):
+class EdgeSummary(Row):
     """The marks of one edge of the skeleton, counted over the members of a class.
 
     Attributes
@@ -34,23 +33,19 @@ class EdgeSummary(TextDisplay, ToDict):
         The ends, in node order.
     n_forward, n_backward, n_bidirected : int
         Number of members with a -> b, a <- b and a <-> b.
+    end_at_a, end_at_b : {"head", "tail", "circle"}
+        The mark at each end if it is the same in all members, otherwise "circle".
     """
 
-    a: str
-    b: str
-    n_forward: int
-    n_backward: int
-    n_bidirected: int
+    __slots__ = ()
 
-    @property
-    def end_at_a(self) -> End:
-        """The mark at a if it is the same in all members, otherwise "circle"."""
-        return _end(self.n_backward + self.n_bidirected, self.n_forward)
-
-    @property
-    def end_at_b(self) -> End:
-        """The mark at b if it is the same in all members, otherwise "circle"."""
-        return _end(self.n_forward + self.n_bidirected, self.n_backward)
+    def __init__(self, a: str, b: str, n_forward: int, n_backward: int, n_bidirected: int) -> None:
+        ends = (
+            _end(n_backward + n_bidirected, n_forward),
+            _end(n_forward + n_bidirected, n_backward),
+        )
+        values = (a, b, n_forward, n_backward, n_bidirected, *ends)
+        super().__init__(**dict(zip(_COLUMNS, values, strict=True)))
 
     @property
     def invariant(self) -> bool:
@@ -70,7 +65,7 @@ class EdgeSummary(TextDisplay, ToDict):
         return EdgeSummary(self.b, self.a, self.n_backward, self.n_forward, self.n_bidirected)
 
     def _headline(self) -> str:
-        return f"{quote(self.a)} {self.mark} {quote(self.b)}"
+        return quote_edge(self.a, self.mark, self.b)
 
 
 def _end(heads: int, tails: int) -> End:
@@ -78,7 +73,7 @@ def _end(heads: int, tails: int) -> End:
 
 
 @dataclass(frozen=True, repr=False)
-class ClassSummary(TextDisplay):
+class ClassSummary(TextDisplay, ToDict):
     """The edges of a class, with their marks counted over the members.
 
     Attributes
@@ -120,18 +115,14 @@ class ClassSummary(TextDisplay):
         Its columns are a, b; n_forward, n_backward, n_bidirected (numbers of members with a -> b,
         a <- b, a <-> b, as floats if they exceed 64 bits); end_at_a, end_at_b.
         """
-        columns = {name: [getattr(e, name) for e in self.edges] for name in _COLUMNS}
+        columns = {name: [edge[name] for edge in self.edges] for name in _COLUMNS}
         if self.n_members > np.iinfo(np.int64).max:
             columns |= {name: list(map(float, columns[name])) for name in _COUNTS}
         return data_frame(columns, backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, ready for ``json.dumps``."""
+    def _content(self) -> Any:
         keys = ("a", "b", "->", "<-", "<->", "end_at_a", "end_at_b")
-        edges = [
-            {key: getattr(e, name) for key, name in zip(keys, _COLUMNS, strict=True)}
-            for e in self.edges
-        ]
+        edges = [dict(zip(keys, edge.values(), strict=True)) for edge in self.edges]
         return {"n_members": self.n_members, "complete": self.complete, "edges": edges}
 
     def _headline(self) -> str:
@@ -139,12 +130,14 @@ class ClassSummary(TextDisplay):
 
     def _sections(self) -> Iterator[str | Table]:
         yield member_count(self.n_members, self.complete)
-        rows = [
-            (f"{quote(e.a)}, {quote(e.b)}", *(str(getattr(e, n)) for n in _COUNTS), str(e))
-            for e in self.edges
-        ]
-        headings = ("edge", "a -> b", "a <- b", "a <-> b", "same in all equivalent graphs")
-        yield Table(headings, rows, left=(0, 4))
+        cells: dict[str, Cell] = {
+            "edge": lambda edge: quote_names((edge.a, edge.b)),
+            "a -> b": "n_forward",
+            "a <- b": "n_backward",
+            "a <-> b": "n_bidirected",
+            "same in all equivalent graphs": str,
+        }
+        yield row_table(self.edges, cells, left=(0, 4), most=None)
 
 
 def member_count(n_members: int, complete: bool) -> str:

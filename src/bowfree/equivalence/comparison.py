@@ -36,7 +36,7 @@ from bowfree.model.inference import observed_information
 from bowfree.model.sandwich import case_scores
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
-from bowfree.results.rows import Row, RowTable, row_table
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr, similar_names
 from bowfree.validation import as_list
@@ -124,7 +124,7 @@ class Comparison(RowTable, ToDict):
 
     def _sections(self) -> Iterator[str | Table]:
         yield self._headline()
-        graphs = {
+        graphs: dict[str, Cell] = {
             "graph": "name",
             "parameters": "n_parameters",
             "loglik": "loglik:.3f",
@@ -136,7 +136,7 @@ class Comparison(RowTable, ToDict):
             "above best": "d_bic:.2f",
         }
         yield row_table(self.rows, graphs)
-        pairs = {
+        pairs: dict[str, Cell] = {
             "pair": lambda p: f"{p.a} in {p.b}" if p.relation == "nested" else f"{p.a}, {p.b}",
             "models": "relation",
             "test": "test",

@@ -32,7 +32,7 @@ from bowfree.model.context import context_of
 from bowfree.model.fitting import choose_inference
 from bowfree.parameters import Correlation, Means, Missing, public
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, p_text, significant
-from bowfree.results.rows import Row, RowTable, row_table
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import short_repr
 
@@ -179,7 +179,7 @@ class ConstraintTests(RowTable, ToDict):
         rows = self.rows
         if len(rows) > MOST_ROWS:
             rows = tuple(sorted(rows, key=lambda row: row.p_value))
-        cells = {
+        cells: dict[str, Cell] = {
             "value": lambda row: significant(row.value, 4),
             "z": "statistic:.2f",
             "p": "p_value:p",

@@ -33,7 +33,7 @@ from bowfree.parallel.budget import Budget
 from bowfree.parameters import public
 from bowfree.results.display import Table, count
 from bowfree.results.frozen import Frozen
-from bowfree.results.rows import Row, RowTable, row_table
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names
 from bowfree.validation import check_count, check_fraction
@@ -123,7 +123,7 @@ class Exclusion(RowTable, ToDict, Frozen):
 
     def _sections(self) -> Iterator[str | Table]:
         yield from self.sentences()
-        cells = {
+        cells: dict[str, Cell] = {
             "edge": lambda row: quote_names((row.a, row.b)),
             "in all members": "before",
             "in all remaining ones": "after",

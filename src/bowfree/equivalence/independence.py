@@ -31,7 +31,7 @@ from bowfree.graph.text import quote_names
 from bowfree.model.context import context_of
 from bowfree.parameters import public
 from bowfree.results.display import Table, count, p_text
-from bowfree.results.rows import Row, RowTable, row_table
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 
 MIN_ROWS = 100
@@ -73,7 +73,7 @@ class IndependenceTests(RowTable, ToDict):
             yield "all errors may be dependent: there is nothing to test"
             return
         yield f"independence of errors without <->: {p_text(self.p_value)} for the graph"
-        cells = {
+        cells: dict[str, Cell] = {
             "errors": lambda row: quote_names((row.a, row.b)),
             "chi2(4)": "chi2:.2f",
             "p": "p_value:p",
@@ -210,7 +210,7 @@ class NonGaussianity(RowTable, ToDict):
 
     def _sections(self) -> Iterator[str | Table]:
         yield self.hint() or "no error differs from normal: higher moments exclude nothing"
-        cells = {
+        cells: dict[str, Cell] = {
             "error of": "variable",
             "skewness": "skewness:.2f",
             "kurtosis": "kurtosis:.2f",

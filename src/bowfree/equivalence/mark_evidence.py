@@ -23,7 +23,7 @@ from bowfree.graph.text import quote_edge
 from bowfree.model.context import Context
 from bowfree.model.scoring import score_graphs
 from bowfree.results.display import Table, count
-from bowfree.results.rows import Row, RowTable, row_table
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 
 COVARIANCES, KNOWLEDGE, NONGAUSSIAN = "covariances", "knowledge", "non-Gaussianity"
@@ -74,7 +74,7 @@ class MarkEvidence(RowTable, ToDict):
         yield self._headline() + (
             "" if self.complete else "; not all equivalent graphs were compared"
         )
-        cells = {
+        cells: dict[str, Cell] = {
             "edge": lambda r: quote_edge(r.a, r.mark, r.b),
             "decided by": lambda r: self.describe(r.a, r.b),
             "best alternative": lambda r: r.alternative and quote_edge(r.a, r.alternative, r.b),

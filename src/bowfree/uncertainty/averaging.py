@@ -33,11 +33,9 @@ from bowfree.data.sample import NonGaussianRows
 from bowfree.effects.bounds import (
     ZERO,
     Formula,
-    check_iterable,
-    check_member,
     effect_counter,
+    read_graphs,
     read_moments,
-    split_first,
 )
 from bowfree.equivalence.targets import Targets, targets_of
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
@@ -237,7 +235,7 @@ def averaged_effects(
         errors,
     )  # fmt: skip
     if found is None:
-        first, rest = split_first(check_iterable(graphs))
+        first, rest = read_graphs(graphs)
         moments = read_moments(first, data, options)
         moments._require_definite("districts of other graphs may be larger")
     else:
@@ -268,7 +266,7 @@ def averaged_effects(
         return average.of_samples(graphs)
     if isinstance(graphs, ExhaustiveResult):
         return average.scaled(graphs.graph).of_all_graphs(graphs)
-    return average.of_graphs([check_member(graph, first) for graph in rest])
+    return average.of_graphs(list(rest))
 
 
 @dataclass(frozen=True)
