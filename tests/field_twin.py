@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from bowfree import MixedGraph
 
 PRIME = 2**61 - 1
@@ -115,27 +117,21 @@ def produces_under(graph, slots, Sigma):
     return True
 
 
-def rational_covariance(graph, rng):
-    """Return Sigma of the acyclic graph at random small whole parameters, as fractions."""
+def rational_covariance(graph, rng, largest=30):
+    """Return Sigma of the acyclic graph at random whole parameters, as fractions."""
     d = len(graph)
-    index = {name: i for i, name in enumerate(graph.nodes)}
-    B = [[Fraction(0)] * d for _ in range(d)]
-    Omega = [
-        [Fraction(int(rng.integers(50, 100)) if i == j else 0) for i in range(d)] for j in range(d)
-    ]
-    for a, b in graph.directed:
-        B[index[b]][index[a]] = Fraction(int(rng.integers(1, 30)))
-    for a, b in graph.bidirected:
-        Omega[index[a]][index[b]] = Omega[index[b]][index[a]] = Fraction(int(rng.integers(1, 30)))
+    index = graph.nodes.index
+
+    def draw(least, most):
+        return Fraction(int(rng.integers(least, most)))
+
     # E = (I - B)^-1 row by row, parents first.
-    E = {}
+    E, Omega = np.eye(d, dtype=int) * Fraction(1), np.zeros((d, d), dtype=int) * Fraction(1)
     for name in graph.topological_order():
-        v = index[name]
-        E[v] = [Fraction(int(v == w)) for w in range(d)]
-        for p in range(d):
-            if B[v][p]:
-                E[v] = [x + B[v][p] * y for x, y in zip(E[v], E[p], strict=True)]
-    return [
-        [sum(E[v][i] * Omega[i][j] * E[w][j] for i in range(d) for j in range(d)) for w in range(d)]
-        for v in range(d)
-    ]
+        for parent in sorted(graph.parents(name)):
+            E[index(name)] += draw(1, largest) * E[index(parent)]
+    for a, b in graph.bidirected:
+        Omega[index(a), index(b)] = Omega[index(b), index(a)] = draw(1, largest)
+    for i in range(d):
+        Omega[i, i] = draw(50, 50 + largest)
+    return (E @ Omega @ E.T).tolist()

@@ -1,13 +1,16 @@
 """Adjustment sets and instruments agree with their definitions, and with regressions."""
 
 from collections import defaultdict
-from itertools import chain, combinations, product
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
 
 import bowfree as bf
 from bowfree.effects.adjustment import Question, adjustment_distance, adjustment_sets, instruments
+from graph_strategies import all_baps
+from random_models import random_parameters
+from twins import graph_matrices
 
 
 def subsets(names):
@@ -88,14 +91,9 @@ class Model:
     """Random parameters on a graph that may have bows, and their covariance matrix."""
 
     def __init__(self, graph, rng):
-        d, self.at = len(graph), graph.nodes.index
-        B, Omega = np.zeros((d, d)), np.zeros((d, d))
-        for a, b in graph.directed:
-            B[self.at(b), self.at(a)] = rng.normal()
-        for a, b in graph.bidirected:
-            Omega[self.at(a), self.at(b)] = Omega[self.at(b), self.at(a)] = rng.normal()
-        np.fill_diagonal(Omega, np.abs(Omega).sum(axis=1) + rng.uniform(0.5, 2, size=d))
-        self.effects = np.linalg.inv(np.eye(d) - B)
+        self.at = graph.nodes.index
+        B, Omega = random_parameters(rng, *graph_matrices(graph))
+        self.effects = np.linalg.inv(np.eye(len(graph)) - B)
         self.Sigma = self.effects @ Omega @ self.effects.T
 
     def effect(self, x, y):
@@ -197,18 +195,9 @@ def test_over_a_class_sets_are_valid_in_every_member(seed):
 
 def all_admgs(d):
     """Yield all acyclic graphs on d nodes, with bows."""
-    nodes = tuple("abcd"[:d])
-    kinds = [(), ("->",), ("<-",), ("<->",), ("->", "<->"), ("<-", "<->")]
-    pairs = list(combinations(nodes, 2))
-    for choice in product(kinds, repeat=len(pairs)):
-        edges = [(a, m, b) for (a, b), ms in zip(pairs, choice, strict=True) for m in ms]
-        graph = bf.MixedGraph(
-            nodes,
-            [(a, b) if m == "->" else (b, a) for a, m, b in edges if m != "<->"],
-            [(a, b) for a, m, b in edges if m == "<->"],
-        )
-        if graph.is_acyclic():
-            yield graph
+    for graph in all_baps(d):
+        for spouses in subsets(graph.directed):  # which are bows
+            yield graph.add(bidirected=spouses)
 
 
 @pytest.mark.parametrize("d", [3, 4])

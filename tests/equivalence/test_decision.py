@@ -15,9 +15,8 @@ import bowfree as bf
 from bowfree import _core
 from field_twin import produces, rational_covariance
 from graph_strategies import orientations, separations
-from random_models import random_bap, random_parameters, sample_covariance
+from random_models import random_bap
 from reference_cases import graph_of, load
-from twins import graph_matrices, implied_covariance
 
 STATEMENTS = load("equivalence.json")["paper_statements"]
 FIGURES = {
@@ -36,12 +35,6 @@ def change_edges(rng, graph, n_changes):
         if changed.is_acyclic():
             graph = changed
     return graph
-
-
-def stack(graphs):
-    """Bitsets of many graphs for the core."""
-    bits = [g._bits() for g in graphs]
-    return np.stack([p for p, _ in bits]), np.stack([s for _, s in bits])
 
 
 # -- the smallest examples --
@@ -99,17 +92,6 @@ def test_figure_counterexample2():
     assert bf.equivalent(b, turned)
 
 
-@pytest.mark.parametrize(("d", "size"), [(3, 25), (4, 543)])
-def test_all_pairs_of_complete_baps_are_equivalent(d, size):
-    names = [f"v{i}" for i in range(d)]
-    graphs = list(orientations(names, list(combinations(names, 2))))
-    assert len(graphs) == size
-    bits = stack(graphs)
-    for seed in range(3):
-        assert not _core.first_of_class(*bits, seed).any()
-    assert bf.equivalent(graphs[0], graphs[-1])
-
-
 def test_the_sufficient_condition_needs_bow_freeness():
     # The theorem is stated for acyclic path diagrams. These two share skeleton and collider triples
     # (z, x, y), but only in the second are z and y independent:
@@ -160,8 +142,8 @@ def test_symmetric_and_blind_to_names_order_and_seed(seed, d):
 # -- agreement with the twins --
 
 
-@pytest.mark.parametrize("seed", range(25))
-def test_submodels_agree_with_rational_covariances(seed):
+@pytest.mark.parametrize("seed", range(40))
+def test_decisions_agree_with_rational_covariances(seed):
     rng = np.random.default_rng(seed)
     d = int(rng.integers(3, 8))
     g = random_bap(rng, d, density=0.6)
@@ -169,16 +151,10 @@ def test_submodels_agree_with_rational_covariances(seed):
     for G in (g, bowed):
         Sigma = rational_covariance(G, rng)
         for H in (g, change_edges(rng, g, 1), change_edges(rng, g, 3), random_bap(rng, d)):
-            H = bf.MixedGraph(g.nodes, H.directed, H.bidirected)
-            assert bf.is_submodel(G, H) == produces(H, Sigma, Fraction)
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_decision_agrees_with_rational_covariances(seed):
-    rng = np.random.default_rng(1000 + seed)
-    g = random_bap(rng, 5, density=0.7)
-    h = change_edges(rng, g, 1)
-    assert bf.equivalent(g, h) == produces(h, rational_covariance(g, rng), Fraction)
+            inside = produces(H, Sigma, Fraction)
+            assert bf.is_submodel(G, H) == inside
+            if G is g and G.skeleton() == H.skeleton():
+                assert bf.equivalent(G, H) == inside
 
 
 # -- both sides: every pair of one skeleton up to four nodes --
@@ -195,7 +171,10 @@ def test_every_pair_of_one_skeleton(d):
 
     for present in product((False, True), repeat=len(pairs)):
         graphs = list(orientations(names, list(compress(pairs, present))))
-        classes = _core.first_of_class(*stack(graphs), 7).tolist()
+        bits = map(np.stack, zip(*(graph._bits() for graph in graphs), strict=True))
+        classes = _core.first_of_class(*bits, 7).tolist()
+        if all(present):  # all complete BAPs are equivalent
+            assert (len(graphs), set(classes)) == ({3: 25, 4: 543}[d], {0})
         v, c = (
             [f(g) for g in graphs]
             for f in (bf.MixedGraph.v_structures, bf.MixedGraph.collider_triples)
@@ -286,30 +265,6 @@ def test_reasons(g, h, reason, evidence):
     assert (bool(verdict), verdict.reason) == (bf.equivalent(g, h), reason)
     assert verdict.evidence == evidence
     assert verdict.text in str(verdict)
-
-
-# -- likelihoods --
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_likelihoods_agree_with_the_decision(seed):
-    rng = np.random.default_rng(seed)
-    g = random_bap(rng, 5, density=0.6, bidirected=0.3)
-    Sigma = implied_covariance(*random_parameters(rng, *graph_matrices(g)))
-    S = sample_covariance(rng, Sigma, 2000)
-    best = bf.fit(g, cov=S, n=2000, n_starts=8, rng=0).loglik
-    members = bf.equivalence_class(g)
-    for k in rng.integers(len(members), size=6):
-        h = members[int(k)]
-        # Relative to a log-likelihood of several thousand.
-        assert bf.fit(h, cov=S, n=2000, n_starts=8, rng=0).loglik == pytest.approx(best, rel=1e-8)
-    for _ in range(6):
-        h = change_edges(rng, g, 2)
-        loss = bf.score(g, cov=Sigma, n=np.inf) - bf.score(h, cov=Sigma, n=np.inf)
-        if bf.equivalent(g, h):
-            assert abs(loss) < 1e-10
-        else:
-            assert loss > 1e-8
 
 
 # -- bad input --

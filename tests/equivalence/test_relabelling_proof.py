@@ -11,23 +11,17 @@ from hypothesis import strategies as st
 
 import bowfree as bf
 from graph_strategies import baps
+from twins import graph_matrices
 
 
 def carried_over(model, h):
     """Return B and Omega of the graph h with the edge labels of a standardized model."""
     labels = model.B + model.B.T + model.Omega  # no bows: the supports do not overlap
-    d = len(h)
-    B, Omega = np.zeros((d, d)), np.zeros((d, d))
-    index = {name: i for i, name in enumerate(h.nodes)}
-    for a, b in h.directed:
-        B[index[b], index[a]] = labels[index[b], index[a]]
-    for a, b in h.bidirected:
-        i, j = index[a], index[b]
-        Omega[i, j] = Omega[j, i] = labels[i, j]
-    # Equation 10: (E Omega E')_ii = 1 is linear in the diagonal of Omega, and M is regular.
-    E = np.linalg.inv(np.eye(d) - B)
-    M = E**2
-    variances = np.linalg.solve(M, 1 - np.diag(E @ Omega @ E.T))
+    D, U = graph_matrices(h)
+    B, Omega = D * labels, U * labels
+    # Equation 10: (E Omega E')_ii = 1 is linear in the diagonal of Omega, and E**2 is regular.
+    E = np.linalg.inv(np.eye(len(h)) - B)
+    variances = np.linalg.solve(E**2, 1 - np.diag(E @ Omega @ E.T))
     return B, Omega + np.diag(variances)
 
 
