@@ -87,15 +87,17 @@ def accuracy(estimate: GraphLike | PAG, truth: GraphLike | PAG) -> Row:
     >>> found.arrowhead_recall, found.tail_precision, found.shd
     (0.5, 0.5, 2)
     """
-    found, true = _compared(estimate, truth)
+    both = _compared(estimate, truth)
     values: dict[str, float] = {}
     for what in ("adjacency", "arrowhead", "tail"):
-        one: set[frozenset[str]] | set[End]
-        two: set[frozenset[str]] | set[End]
-        if what == "adjacency":
-            one, two = ({frozenset(end[:2]) for end in ends} for ends in (found, true))
-        else:
-            one, two = ({end for end in ends if end[2] == what} for ends in (found, true))
+        one, two = (
+            {
+                frozenset(end[:2]) if what == "adjacency" else end
+                for end in ends
+                if what in ("adjacency", end[2])
+            }
+            for ends in both
+        )
         hits = len(one & two)
         values[f"{what}_precision"] = hits / len(one) if one else float("nan")
         values[f"{what}_recall"] = hits / len(two) if two else float("nan")

@@ -35,8 +35,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bowfree.errors import GraphError
 from bowfree.graph.names import node_index
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote, quote_edge
 from bowfree.results.display import TextDisplay, count, shorten_list
+from bowfree.results.serialization import ToDict
 
 if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
@@ -51,7 +52,7 @@ _END: dict[int, Literal["circle", "head", "tail"]] = {CIRCLE: "circle", HEAD: "h
 
 
 @dataclass(frozen=True, repr=False)
-class PAG(TextDisplay):
+class PAG(TextDisplay, ToDict):
     """A partial ancestral graph; returned by :meth:`MixedGraph.pag`.
 
     Attributes
@@ -95,9 +96,8 @@ class PAG(TextDisplay):
             raise GraphError(f"{quote(end)} and {quote(other)} are not adjacent in the PAG")
         return _END[code]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and strings, ready for ``json.dumps``."""
-        return {"nodes": list(self.nodes), "edges": [list(edge) for edge in self.edges]}
+    def _content(self) -> Any:
+        return {"nodes": self.nodes, "edges": self.edges}
 
     def _headline(self) -> str:
         return f"{count(len(self.nodes), 'node')}, {count(len(self.edges), 'edge')}: {self}"
@@ -105,7 +105,7 @@ class PAG(TextDisplay):
     def _sections(self) -> Iterator[str]:
         edges = self.edges
         joined = {end for a, _, b in edges for end in (a, b)}
-        parts = [f"{quote(a)} {mark} {quote(b)}" for a, mark, b in edges]
+        parts = [quote_edge(*edge) for edge in edges]
         parts += [quote(name) for name in self.nodes if name not in joined]
         yield shorten_list(", ".join(parts), "edges has all")
 
@@ -140,14 +140,11 @@ class _Orientation:
     """A PAG during orientation; methods apply rules and return whether a mark changed."""
 
     def __init__(self, mag: MixedGraph) -> None:
-        d = len(mag)
-        self.true = [[NONE] * d for _ in range(d)]
-        for a, b in mag.directed:
-            i, j = mag._node(a), mag._node(b)
-            self.true[i][j], self.true[j][i] = HEAD, TAIL
-        for a, b in mag.bidirected:
-            i, j = mag._node(a), mag._node(b)
-            self.true[i][j] = self.true[j][i] = HEAD
+        d, heads = len(mag), [p | s for p, s in zip(mag._parents, mag._spouses, strict=True)]
+        self.true = [
+            [HEAD if heads[j] >> i & 1 else TAIL * (heads[i] >> j & 1) for j in range(d)]
+            for i in range(d)
+        ]
         self.marks = [[CIRCLE if mark else NONE for mark in row] for row in self.true]
         self.near = [[b for b in range(d) if row[b]] for row in self.true]
 

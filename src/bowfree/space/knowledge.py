@@ -23,7 +23,7 @@ import numpy.typing as npt
 from bowfree.errors import KnowledgeError
 from bowfree.graph.encodings import BACKWARD, BIDIRECTED, FORWARD, index_pairs, states_of_graph
 from bowfree.graph.mixed_graph import MixedGraph, graph_of
-from bowfree.graph.text import quote
+from bowfree.graph.text import quote_edge
 from bowfree.parameters import public
 from bowfree.text_reading import join_names, read_text, short_repr, similar_names, truncate
 from bowfree.validation import check_count, check_path
@@ -152,16 +152,14 @@ class Knowledge:
                 "after _ or ., as in x_1, x_2"
             )
         tiers = [[name for name in listed if wave_of(name)[1] == wave] for wave in (None, *waves)]
-        limits = []
-        if max_lag is not None:
-            check_count("max_lag", max_lag, 0)
-            for late in range(max_lag + 1, len(waves)):
-                limits += [
-                    (a, "->", b)
-                    for early in range(late - max_lag)
-                    for a in tiers[1 + early]
-                    for b in tiers[1 + late]
-                ]
+        lag = len(waves) if max_lag is None else check_count("max_lag", max_lag, 0)
+        limits = [
+            (a, "->", b)
+            for late in range(lag + 1, len(waves))
+            for early in range(late - lag)
+            for a in tiers[1 + early]
+            for b in tiers[1 + late]
+        ]
         return cls(
             required,
             [*_as_list(forbidden, "forbidden"), *limits],
@@ -193,8 +191,8 @@ class Knowledge:
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and strings; :meth:`from_dict` is the inverse."""
         return {
-            "required": [_quoted(edge) for edge in self.required],
-            "forbidden": [_quoted(edge) for edge in self.forbidden],
+            "required": [quote_edge(*edge) for edge in self.required],
+            "forbidden": [quote_edge(*edge) for edge in self.forbidden],
             "tiers": [list(tier) for tier in self.tiers],
             "unconfounded": list(self.unconfounded),
         }
@@ -234,34 +232,17 @@ class Knowledge:
         self._check_names(index)
         masks = np.full((len(nodes), len(nodes)), _ALL, dtype=np.uint8)
 
-        def locate(edge: Edge) -> tuple[int, int, str]:
+        def locate(edge: Edge) -> tuple[tuple[int, int], int]:
+            """Return the pair and the states that an edge requires or forbids."""
             a, mark, b = edge
             i, j = index[a], index[b]
-            return (i, j, mark) if i < j else (j, i, _MIRROR[mark])
+            mark = mark if i < j else _MIRROR[mark]
+            return (min(i, j), max(i, j)), 0b1110 if mark == "--" else 1 << _STATE[mark]
 
-        def contradiction(required: Edge, reason: str) -> KnowledgeError:
-            return KnowledgeError(
-                f"contradiction: {_display(required)} is required, but {reason}; drop one of the "
-                "two"
-            )
-
-        required: dict[tuple[int, int], int] = {}
-        for edge in self.required:
-            i, j, mark = locate(edge)
-            required[i, j] = required.get((i, j), 0) | 1 << _STATE[mark]
-            masks[i, j] = required[i, j]
         self._check_acyclic(nodes)
         for edge in self.forbidden:
-            i, j, mark = locate(edge)
-            masks[i, j] &= _ALL ^ (0b1110 if mark == "--" else 1 << _STATE[mark])
-            lost = required.get((i, j), 0) & ~int(masks[i, j])
-            if lost:
-                kept = next(
-                    e
-                    for e in self.required
-                    if locate(e)[:2] == (i, j) and lost >> _STATE[locate(e)[2]] & 1
-                )
-                raise contradiction(kept, f"{_display(edge)} is forbidden")
+            pair, states = locate(edge)
+            masks[pair] &= _ALL ^ states
         # All pairs at once: a loop over the pairs of hundreds of variables takes too long.
         tier_of = {name: t for t, tier in enumerate(self.tiers) for name in tier}
         if tier_of:
@@ -271,21 +252,24 @@ class Knowledge:
         if self.unconfounded:
             alone = np.isin(np.arange(len(nodes)), [index[name] for name in self.unconfounded])
             masks[np.triu(alone[:, None] | alone, 1)] &= _ALL ^ 1 << BIDIRECTED
-        # Tiers and unconfounded variables can contradict required edges only.
-        for edge in sorted(self.required, key=lambda edge: locate(edge)[1::-1]):
-            i, j, mark = locate(edge)
-            if masks[i, j] >> _STATE[mark] & 1:
-                continue
-            if mark != "<->":
-                late, early = (edge[0], edge[2]) if edge[1] == "->" else (edge[2], edge[0])
-                raise contradiction(
-                    edge, f"{short_repr(late)} is in a later tier than {short_repr(early)}"
+        required: dict[tuple[int, int], int] = {}
+        for edge in self.required:
+            pair, states = locate(edge)
+            required[pair] = required.get(pair, 0) | states
+            if not masks[pair] & states:
+                late, early = edge[::2] if edge[1] == "->" else edge[::-2]
+                reason = f"{short_repr(late)} is in a later tier than {short_repr(early)}"
+                for name in self.unconfounded if edge[1] == "<->" else ():
+                    if name in edge:
+                        reason = f"{short_repr(name)} is unconfounded"
+                for other in self.forbidden:
+                    if locate(other)[0] == pair and locate(other)[1] & states:
+                        reason = f"{_display(other)} is forbidden"
+                raise KnowledgeError(
+                    f"contradiction: {_display(edge)} is required, but {reason}; drop one of the two"
                 )
-            name = next(name for name in self.unconfounded if name in edge)
-            raise contradiction(edge, f"{short_repr(name)} is unconfounded")
         for pair, states in required.items():
-            if states in _BOWS:
-                masks[pair] = 1 << BIDIRECTED | _BOWS[states]
+            masks[pair] = 1 << BIDIRECTED | _BOWS[states] if states in _BOWS else states
         return masks
 
     def _check_names(self, index: Mapping[str, int]) -> None:
@@ -367,18 +351,9 @@ def _read_edge(edge: Any, where: str) -> Edge:
 
 def _unquoted(name: str) -> str:
     """Return the name that an edge contains, or an empty one if its quotes hold no JSON string."""
-    if not name.startswith('"'):
-        return name
-    try:
-        return str(json.loads(name))
-    except ValueError:
-        return ""
-
-
-def _quoted(edge: Edge) -> str:
-    """Return an edge as `_read_edge` reads it."""
-    a, mark, b = edge
-    return f"{quote(a)} {mark} {quote(b)}"
+    with suppress(ValueError):
+        return str(json.loads(name)) if name.startswith('"') else name
+    return ""
 
 
 def _display(edge: Edge) -> str:

@@ -69,7 +69,13 @@ class SearchSpace:
         for name, least in (("max_in_degree", 0), ("max_district", 1), ("max_edges", 0)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_count(name, getattr(self, name), least))
-        object.__setattr__(self, "knowledge", _check_knowledge(self.knowledge))
+        if self.knowledge is None:
+            object.__setattr__(self, "knowledge", _NO_KNOWLEDGE)
+        if not isinstance(self.knowledge, Knowledge):
+            raise KnowledgeError(
+                f"knowledge is an object of type {type(self.knowledge).__name__}, not a Knowledge; "
+                "use bowfree.Knowledge(required=..., forbidden=..., ...) or Knowledge.from_dict(...)"
+            )
 
     @classmethod
     def of(cls, space: Any, *values: Any, bows: bool = False) -> SearchSpace:
@@ -127,9 +133,9 @@ class SearchSpace:
                 f"{join_names(expected)}; they must be the same, in the same order"
             )
         if not self.permits(graph):
-            problem = "violates the knowledge, class or limits"
-            if not graph.is_bap():
-                problem = "is not a BAP"
+            problem = (
+                "violates the knowledge, class or limits" if graph.is_bap() else "is not a BAP"
+            )
             raise GraphError(
                 f"start graph {truncate(str(graph))} {problem}; drop the edges at fault"
             )
@@ -161,25 +167,21 @@ class SearchSpace:
             if nodes is None:
                 nodes = max(1, (largest - 2) // (heads - 1)) if heads > 1 else 2
         limited = replace(self, max_in_degree=heads, max_district=nodes)
-        if limited._largest_family() >= min(n, distinct):
+        # The largest size of a district with its parents.
+        if self.graph_class == "bidirected":
+            family = nodes or 0
+        elif self.graph_class == "dag" or not nodes or not heads:
+            family = 1 + (heads or 0)
+        else:
+            family = nodes * (heads - 1) + 2
+        if family >= min(n, distinct):
             raise DataError(
                 f"n = {min(n, distinct):g} observations do not determine a district with its "
-                f"parents of up to {limited._largest_family()} variables, as there may be among "
+                f"parents of up to {family} variables, as there may be among "
                 f"{limited.describe_limits()}: lower max_in_degree or max_district, use more "
                 "observations, or pass `shrinkage=`"
             )
         return limited
-
-    def _largest_family(self) -> int:
-        """Return the largest size of a district with its parents; the limits are not None."""
-        heads, nodes = self.max_in_degree, self.max_district
-        if self.graph_class == "bidirected":
-            assert nodes is not None
-            return nodes
-        assert heads is not None
-        if self.graph_class == "dag" or nodes is None:
-            return heads + 1
-        return nodes * (heads - 1) + 2 if heads else 1
 
     # --- for equivalence classes ---
 
@@ -241,19 +243,4 @@ def bow_error(knowledge: Knowledge, supported: str) -> KnowledgeError:
     return KnowledgeError(
         f"the knowledge requires both {x} -> {y} and {x} <-> {y} (a bow), which {supported} "
         "can use; drop one of the two"
-    )
-
-
-def _check_knowledge(value: Any) -> Knowledge:
-    if value is None:
-        return Knowledge()
-    if isinstance(value, Knowledge):
-        return value
-    remedy = (
-        "use Knowledge.from_dict(...)"
-        if isinstance(value, Mapping)
-        else "use bowfree.Knowledge(required=..., forbidden=..., ...)"
-    )
-    raise KnowledgeError(
-        f"knowledge is an object of type {type(value).__name__}, not a Knowledge; {remedy}"
     )
