@@ -69,11 +69,11 @@ class SearchSpace:
         for name, least in (("max_in_degree", 0), ("max_district", 1), ("max_edges", 0)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_count(name, getattr(self, name), least))
-        if self.knowledge is None:
-            object.__setattr__(self, "knowledge", _NO_KNOWLEDGE)
-        if not isinstance(self.knowledge, Knowledge):
+        known: Any = _NO_KNOWLEDGE if self.knowledge is None else self.knowledge
+        object.__setattr__(self, "knowledge", known)
+        if not isinstance(known, Knowledge):
             raise KnowledgeError(
-                f"knowledge is an object of type {type(self.knowledge).__name__}, not a Knowledge; "
+                f"knowledge is an object of type {type(known).__name__}, not a Knowledge; "
                 "use bowfree.Knowledge(required=..., forbidden=..., ...) or Knowledge.from_dict(...)"
             )
 
