@@ -69,7 +69,8 @@ class SearchSpace:
         for name, least in (("max_in_degree", 0), ("max_district", 1), ("max_edges", 0)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_count(name, getattr(self, name), least))
-        known: Any = _NO_KNOWLEDGE if self.knowledge is None else self.knowledge
+        known: Any = self.knowledge
+        known = _NO_KNOWLEDGE if known is None else known
         object.__setattr__(self, "knowledge", known)
         if not isinstance(known, Knowledge):
             raise KnowledgeError(
