@@ -1,7 +1,6 @@
 """Checkpoints: a search that was broken off ends as if it had not been; a wrong file is refused."""
 
 import errno
-import hashlib
 import json
 import os
 import signal
@@ -13,12 +12,10 @@ from pathlib import Path
 import pytest
 
 import bowfree as bf
-from bowfree.search import checkpoint as module
 from search_cases import essence, simulate
 
 S, _ = simulate(21, 7)
 SEARCH = {"cov": S, "n": 1000, "restarts": 8, "rounds": 2, "rng": 3}
-NODES = tuple(f"x{i + 1}" for i in range(7))
 SMALL = {"cov": simulate(0, 5)[0], "n": 1000, "rng": 0}
 
 
@@ -39,14 +36,6 @@ def break_after(n_runs):
 def read(path):
     """Return the content of a checkpoint."""
     return json.loads(path.read_text().splitlines()[1])
-
-
-def rewrite(path, content):
-    """Put another content into a checkpoint, with the digest that belongs to it."""
-    body = json.dumps(content)
-    digest = hashlib.sha256(body.encode()).hexdigest()
-    header = json.dumps({"format": module.FORMAT, "sha256": digest})
-    path.write_text(f"{header}\n{body}\n")
 
 
 @pytest.fixture
@@ -111,24 +100,14 @@ def test_killed_and_resumed():
     assert " 0 ended differently" in done.stdout
 
 
-def cut_short(text):
-    return text[: len(text) // 2]
-
-
-def of_another_version(text):
-    return text.replace("checkpoint 3", "checkpoint 1")
-
-
 @pytest.mark.parametrize(
     ("spoil", "options", "message"),
     [
-        (cut_short, {}, "not a complete checkpoint"),
+        (lambda text: text[: len(text) // 2], {}, "not a complete checkpoint"),
         (lambda text: "", {}, "not a complete checkpoint"),
-        (lambda text: "[]", {}, "not a complete checkpoint"),
-        (lambda text: "[" * 100_000, {}, "not a complete checkpoint"),
         (lambda text: "x1,x2\n1,2\n", {}, "another kind of file"),
-        (lambda text: text.replace("0", "1", 40), {}, "is damaged|another version"),
-        (of_another_version, {}, "written by another version"),
+        (lambda text: text.replace("0", "1", 40), {}, "damaged"),
+        (lambda text: text.replace("checkpoint 4", "checkpoint 1"), {}, "of this version"),
         (str, {"cov": 2 * S}, "belongs to another search: its data"),
         (str, {"n": 999}, "belongs to another search: its data"),
         (str, {"penalty": 0.5}, "belongs to another search: its options"),
@@ -143,57 +122,6 @@ def test_wrong_file_is_refused_and_left_alone(path, finished, spoil, options, me
         bf.greedy_search(**(SEARCH | options), checkpoint=path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
-
-
-def _pool_of(graph):
-    return lambda content: content.update(pool=[[graph, -1.0]])
-
-
-def _run_with(**changes):
-    return lambda content: content["runs"][0][2].update(changes)
-
-
-EDITS = {
-    "cycle": _pool_of([[[0, 1], [1, 0]], []]),
-    "self-loop": _pool_of([[[1, 1]], []]),
-    "node out of range": _pool_of([[[0, 70]], []]),
-    "names": _pool_of([[["x1", "x2"]], []]),
-    "no graph": _pool_of(None),
-    "end of a run": _run_with(end=[[[0, 1], [1, 0]], []]),
-    "score": _run_with(score=float("nan")),
-    "score as text": _run_with(score="1"),
-    "path": _run_with(path=[float("inf")]),
-    "kind": _run_with(strategy="magic"),
-    "incomplete": _run_with(complete=False),
-    "unknown field": _run_with(speed=3),
-    "no run": lambda content: content.update(runs=[[0, 0, None]]),
-    "no runs": lambda content: content.pop("runs"),
-    "seed": lambda content: content.update(seed="x"),
-    "fingerprint": lambda content: content.update(fingerprint=[]),
-}
-
-
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_content_is_not_believed_even_with_the_right_digest(path, finished, edit):
-    path.write_bytes(finished)
-    content = read(path)
-    memory = module.Checkpoint(str(path), 0, dict(content["fingerprint"]))
-    memory.load(NODES, any_seed=True)
-    edit(content)
-    rewrite(path, content)
-    with pytest.raises(bf.errors.CheckpointError, match="no search has written"):
-        memory.load(NODES, any_seed=True)
-
-
-@pytest.mark.parametrize("directed", [[], [[0, 1]]])
-def test_a_graph_that_the_search_does_not_permit(path, directed):
-    options = SEARCH | {"graph_class": "dag"}
-    bf.greedy_search(**options, checkpoint=path)
-    content = read(path)
-    content["pool"] = [[[directed, [[0, 1]]], -1.0]]  # x1 <-> x2, alone or in a bow
-    rewrite(path, content)
-    with pytest.raises(bf.errors.CheckpointError, match=r"x2.* which this search does not permit"):
-        bf.greedy_search(**options, checkpoint=path)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -225,7 +153,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_search(path, monkeypatch):
 
 def test_a_place_that_cannot_be_written_to_shows_before_the_search(tmp_path):
     for path in (tmp_path / "nowhere" / "search.json", tmp_path):
-        with pytest.raises(bf.errors.CheckpointError, match=r"cannot be written|not a complete"):
+        with pytest.raises(bf.errors.CheckpointError, match=r"cannot be (written|read)"):
             bf.greedy_search(**SMALL, checkpoint=path, progress=break_after(0))
 
 

@@ -50,11 +50,18 @@ from bowfree.parameters import (
     Rng,
     public,
 )
-from bowfree.search.checkpoint import Checkpoint, data_digest
 from bowfree.search.plan import Direction, Strategy, StrategyName
 from bowfree.search.proof import Proved, prove
 from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
-from bowfree.search.scheduler import DistrictScore, Scheduler, Score, Setup, to_pool
+from bowfree.search.scheduler import (
+    Checkpoint,
+    DistrictScore,
+    Scheduler,
+    Score,
+    Setup,
+    data_digest,
+    to_pool,
+)
 from bowfree.search.targets import learn_targets
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace, bow_error

@@ -3,17 +3,23 @@
 A run is a pure function of the moments, the options and its number. Threads of this process share
 one :class:`_core.Search`, with its cache of scores and its pool. A worker elsewhere receives the
 :class:`Setup`, makes its own core, and returns the run and its pool. The scheduler also observes
-the time limit and Ctrl-C, reports progress, and writes the checkpoint, which changes no result.
+the time limit and Ctrl-C, reports progress, and writes the checkpoint: finished runs in a file, so
+that a search can resume after it was killed, with the same result, bit for bit.
 """
 
 from __future__ import annotations
 
+import glob
+import hashlib
+import json
 import math
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bowfree import _core
@@ -26,7 +32,6 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.parallel.tasks import LazyTasks, run_tasks
-from bowfree.search.checkpoint import Checkpoint
 from bowfree.search.plan import (
     CLIMB,
     RUN_KINDS,
@@ -39,7 +44,9 @@ from bowfree.search.plan import (
 )
 from bowfree.search.result import TOLERANCE, ScoredGraph, SearchRun
 from bowfree.space.search_space import SearchSpace
+from bowfree.text_reading import replace_file, temporary_prefix, truncate
 
+CHECKPOINT_FORMAT = "bowfree search checkpoint 4"
 SAVE_SECONDS = 1.0  # between two writes of the checkpoint
 POLL_SECONDS = 0.05  # between two checks of the time limit and Ctrl-C
 
@@ -173,6 +180,96 @@ def to_pool(names: tuple[str, ...], found: tuple[Bits, Bits, list[float]]) -> li
 
 
 @dataclass
+class Checkpoint:
+    """Finished runs by (round, index), and their pool with the scores by which it is ranked.
+
+    The file has a line with the format and a digest, and one with the content as JSON. A file of
+    other data, options or versions, or a damaged one, is refused and not changed.
+    """
+
+    path: str  # empty for none
+    seed: int
+    fingerprint: dict[str, str]  # a digest of the data, and the options of the search
+    runs: dict[tuple[int, int], SearchRun] = field(default_factory=dict)
+    pool: list[ScoredGraph] = field(default_factory=list)
+
+    def save(self) -> None:
+        """Write the file; if this fails, the old file is unchanged."""
+        content = {
+            "seed": self.seed,
+            "fingerprint": self.fingerprint,
+            "runs": [[*key, vars(run)] for key, run in sorted(self.runs.items())],
+            "pool": self.pool,
+        }
+        body = json.dumps(content, default=lambda graph: [graph._parents, graph._spouses])
+        try:
+            replace_file(self.path, f"{_header(body)}\n{body}".encode(), permissions=0o600)
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint {truncate(self.path)} cannot be written "
+                f"({error.strerror or error}): free some space, or choose another path"
+            ) from error
+
+    def load(self, nodes: tuple[str, ...], *, any_seed: bool) -> None:
+        """Read the file, unless it belongs to another search; with `any_seed` also its seed."""
+        try:
+            text = Path(self.path).read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint {truncate(self.path)} cannot be read "
+                f"({error.strerror or error}): choose another path"
+            ) from error
+        header, _, body = text.partition("\n")
+        if header != _header(body):
+            raise CheckpointError(
+                f"{truncate(self.path)} is not a complete checkpoint of this version (truncated, "
+                "damaged, or another kind of file): delete it, or choose another path"
+            )
+        content = json.loads(body)
+        for name, value in self.fingerprint.items():
+            found = content["fingerprint"][name]
+            if found != value:
+                raise CheckpointError(
+                    f"{self.path} belongs to another search: its {name} is {found}, here it is "
+                    f"{value}; choose another path"
+                )
+        if not any_seed and content["seed"] != self.seed:
+            raise CheckpointError(
+                f"{self.path} belongs to a search with another rng; pass the same one, or rng=None "
+                "to use the one in the file"
+            )
+
+        def graph(masks: list[list[int]]) -> MixedGraph:
+            return MixedGraph._from_masks(nodes, *masks)
+
+        self.seed = content["seed"]
+        for number, k, run in content["runs"]:
+            ends = {name: graph(run[name]) for name in ("start", "end")}
+            self.runs[number, k] = SearchRun(**run | ends | {"path": tuple(run["path"])})
+        self.pool = [ScoredGraph(graph(masks), score) for masks, score in content["pool"]]
+
+    def remove_temporary_files(self) -> None:
+        """Remove temporary files of a search that was killed while it wrote this checkpoint."""
+        folder = os.path.dirname(self.path)
+        pattern = glob.escape(os.path.join(folder, temporary_prefix(self.path))) + "*.tmp"
+        for path in glob.glob(pattern, include_hidden=True):
+            with suppress(OSError):
+                os.unlink(path)
+
+
+def _header(body: str) -> str:
+    return f"{CHECKPOINT_FORMAT} {hashlib.sha256(body.encode()).hexdigest()}"
+
+
+def data_digest(moments: Moments) -> str:
+    """Return a digest of the names, n, and all numbers that the likelihood depends on."""
+    digest = hashlib.sha256(repr((moments.names, moments.n)).encode("utf-8", "surrogatepass"))
+    for numbers in moments._numbers():
+        digest.update(numbers.tobytes())
+    return digest.hexdigest()[:32]
+
+
+@dataclass
 class Scheduler:
     """Executes the runs of a plan and collects them by (round, index)."""
 
@@ -191,7 +288,6 @@ class Scheduler:
         self.hit_work_limit = False
         self.saved, self.save_failed = time.monotonic(), False
         if self.checkpoint.path:
-            self.checkpoint.check_permitted(lambda graph: self.core.permits(*graph._bits()))
             self.checkpoint.remove_temporary_files()
             self.checkpoint.save()  # a path that cannot be written is reported before the search
         for graph, score in self.checkpoint.pool:
