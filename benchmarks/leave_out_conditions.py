@@ -93,7 +93,7 @@ def leave_out_conditions(
     Without a graph, one is learned from the other conditions each time.
     """
     budget = Budget(rng, time_limit=time_limit)
-    search = RepeatedSearch.of(None, ScoringRule(penalty), strategy)
+    search = RepeatedSearch.of(bf.SearchSpace(), ScoringRule(penalty), strategy)
     moments = bf.moments(data, graph=graph)
     if not isinstance(moments, JointMoments) or len(moments.conditions) < 3:
         raise bf.errors.DataError("at least three conditions are needed")

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import bowfree as bf
+from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows
 
@@ -26,8 +27,15 @@ DATA = [
 BATCHES = [bf.Condition(rows(60)), bf.Condition(rows(40, 9.0))]
 
 
-def test_every_resample_has_as_many_rows_of_each_condition():
+def test_every_part_has_its_share_of_each_condition():
     table = Rows.of(DATA)
+    fold = table.folds(5, np.random.default_rng(1))
+    assert np.bincount(fold[:60]).tolist() == [12] * 5
+    assert np.bincount(fold[60:]).tolist() == [8] * 5
+    first, second = table.halves(np.random.default_rng(1))
+    assert not set(first) & set(second)
+    for half in (first, second):
+        assert [c.n for c in table.moments(half).conditions] == [30, 20]
     drawn = table.draw(np.random.default_rng(1))
     assert len(drawn) == 100
     assert ((drawn[:60] < 60) & (drawn[:60] >= 0)).all()
@@ -38,16 +46,6 @@ def test_every_resample_has_as_many_rows_of_each_condition():
     X = np.column_stack(list(DATA[1].data.values()))[drawn[60:] - 60]
     np.testing.assert_allclose(moments.conditions[1].S, np.cov(X.T, ddof=0), rtol=1e-10)
     np.testing.assert_allclose(moments.conditions[1].mean, X.mean(axis=0), rtol=1e-10)
-
-
-def test_halves_have_half_of_each_condition():
-    table = Rows.of(DATA)
-    first, second = table.halves(np.random.default_rng(1))
-    assert not set(first) & set(second)
-    for half in (first, second):
-        assert (half < 60).sum() == 30
-        assert (half >= 60).sum() == 20
-        assert [c.n for c in table.moments(half).conditions] == [30, 20]
 
 
 def test_a_given_graph_is_refitted_with_its_targets():
@@ -80,21 +78,12 @@ def test_effects_over_the_interventional_classes_of_resamples():
     assert alone.effect_frequency[z, y] < 0.5
     # One resample, done by hand.
     stream = np.random.default_rng(np.random.default_rng(1).integers(0, 2**63, size=20).tolist()[0])
-    table, search = Rows.of(DATA), RepeatedSearch.of(strategy=QUICK)
+    table, search = Rows.of(DATA), RepeatedSearch.of(bf.SearchSpace(), ScoringRule(), QUICK)
     moments = table.moments(table.draw(stream))
     result = search.search(moments, Budget(stream))
     assert result.graph == again.graphs[0]
     bounds = bf.effect_bounds(bf.equivalence_class(result.graph, targets=[(), ("y",)]), moments)
     assert again.total_effect_interval[0][z, y] <= bounds.lower[z, y]
-
-
-def test_folds_have_their_part_of_each_condition():
-    table = Rows.of(DATA)
-    fold = table.folds(5, np.random.default_rng(1))
-    assert [np.bincount(part, minlength=5).tolist() for part in (fold[:60], fold[60:])] == [
-        [12] * 5,
-        [8] * 5,
-    ]
 
 
 def test_the_penalty_is_chosen_by_rows_left_out_of_each_condition():

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.parallel.budget import Budget
-from bowfree.uncertainty.repeated_searches import Rows
-from bowfree.uncertainty.stability import _half, _threshold
+from bowfree.uncertainty.stability import _threshold
 
 QUICK = bf.search.Strategy(restarts=1, rounds=0)
 CHAIN = bf.LinearSEM(
@@ -22,14 +20,19 @@ CHAIN = bf.LinearSEM(
 
 
 def test_halves_come_in_complementary_pairs():
-    X = np.random.default_rng(0).normal(size=(11, 2))
-    moments = [_half(Rows.of(X), [5, 6, 7, 8], Budget(0), k)[0] for k in range(4)]
-    assert [m.n for m in moments] == [5, 5, 5, 5]
-    # The sums of squares of two halves are those of ten different rows.
-    rng = np.random.default_rng(5)
-    order = rng.permutation(11)
-    for k, rows in ((0, order[:5]), (1, order[5:10])):
-        np.testing.assert_allclose(moments[k].S, np.cov(X[rows], rowvar=False, ddof=0))
+    X = CHAIN.sample(41, rng=1)
+    found = bf.stability_selection(X, n_halves=4, penalty=0.3, strategy=QUICK, rng=0)
+    frequency = np.zeros((5, 5))
+    seeds = np.random.default_rng(0).integers(0, 2**63, size=4)
+    for k in range(4):
+        order = np.random.default_rng(seeds[k - k % 2]).permutation(41)
+        rows = X[order[20 * (k % 2) :][:20]]
+        search = {"penalty": 0.3, "strategy": QUICK, "rng": np.random.default_rng(seeds[k])}
+        for a, b in bf.greedy_search(rows, proof=False, **search).graph.skeleton():
+            i, j = int(a[1:]) - 1, int(b[1:]) - 1
+            frequency[[i, j], [j, i]] += 1 / 4
+    np.testing.assert_allclose(found.frequency, frequency)
+    assert 0 < found.frequency.max() <= 1
 
 
 def bound(tau, n):

@@ -156,15 +156,22 @@ class Budget:
     ) -> Any:
         """Run independent tasks; return their results in order, combined by `gather`.
 
-        If the budget expires, tasks that have not started are omitted. An exception in a task ends
-        the computation and is raised. After Ctrl-C, or if all workers are lost, the exception has
-        the combined results so far in its attribute ``result``.
+        If the budget expires, tasks that have not started are omitted, and those that return None,
+        because they were cut short. An exception in a task ends the computation and is raised.
+        After Ctrl-C, or if all workers are lost, the exception has the combined results so far in
+        its attribute ``result``.
         """
         results: dict[int, Any] = {}
 
         def combined() -> Any:
-            done = [results[k] for k in sorted(results)]
-            return done if gather is None else gather(done)
+            done = [results[k] for k in sorted(results) if results[k] is not None]
+            if gather is None:
+                return done
+            if not done:
+                raise BowfreeError(
+                    f"time_limit = {self.time_limit}: no {what} finished in time; raise the limit"
+                )
+            return gather(done)
 
         def partial_result() -> Any:
             if gather is None or not results:

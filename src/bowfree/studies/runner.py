@@ -10,7 +10,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bowfree.errors import BowfreeError, TimeIsUp
+from bowfree.errors import TimeIsUp
 from bowfree.parallel.budget import Budget
 from bowfree.results.display import TextDisplay
 from bowfree.results.rows import data_frame
@@ -34,16 +34,7 @@ def simulate(
     dropped. `function` is called with a task and the budget, and `gather` makes the study from the
     list of results; after Ctrl-C, or if all workers are lost, from the results so far.
     """
-
-    def combine(done: list[Any]) -> Any:
-        finished = [result for result in done if result is not None]
-        if not finished:
-            raise BowfreeError(
-                f"time_limit = {budget.time_limit:g}: no {what} finished in time; raise the limit"
-            )
-        return gather(finished)
-
-    return budget.run(partial(_run_in_time, function, budget), tasks, what=what, gather=combine)
+    return budget.run(partial(_run_in_time, function, budget), tasks, what=what, gather=gather)
 
 
 def _run_in_time(function: Callable[[Any, Budget], Any], budget: Budget, task: Any) -> Any:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ from bowfree.search.result import TOLERANCE
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
-from bowfree.uncertainty.repeated_searches import HeldOut, RepeatedSearch, Rows, work_limit_note
+from bowfree.uncertainty.repeated_searches import HeldOut, RepeatedSearch, Rows, limit_notes
 from bowfree.validation import as_float, as_list, check_count, is_number
 
 Floats = npt.NDArray[np.float64]
@@ -99,8 +99,7 @@ class PenaltyChoice(RowTable, ToDict, Frozen):
         ]
 
     def _content(self) -> Any:
-        names = ("penalties", "mean", "standard_error", "folds", "n_edges", "best")
-        return {name: getattr(self, name) for name in (*names, "one_standard_error")}
+        return super()._content() | {"mean": self.mean, "standard_error": self.standard_error}
 
     def _headline(self) -> str:
         return (
@@ -122,8 +121,8 @@ class PenaltyChoice(RowTable, ToDict, Frozen):
             for row in self.rows
         ]
         yield Table(("penalty", "log-likelihood", "s.e. of gap", "edges", ""), cells, left=(0, 4))
-        if self.n_hit_work_limit:
-            yield work_limit_note(self.n_hit_work_limit, self.folds.size)
+        size = self.folds.size
+        yield from limit_notes("folds", size, size, self.n_hit_work_limit)
 
 
 @public
@@ -209,18 +208,16 @@ def choose_penalty(
         for penalty in values:
             one = replace(search, rule=replace(search.rule, penalty=penalty))
             tasks.append((one, moments, held_out, budget.for_task(seeds[k])))
-    results: list[_Validation | None] = budget.run(_validate, tasks, what="folds")
-    found = [one for one in results if one is not None]
+    found: list[tuple[float, int, bool]] = budget.run(_validate, tasks, what="folds")
     if len(found) < len(tasks):
         raise BowfreeError(
             f"time_limit = {budget.time_limit:g}: time was up before all searches were finished; "
             "raise it, pass fewer penalties or folds, or use a quicker search"
         )
-    folds = np.array([one.loglik for one in found]).reshape(cv, len(values))
-    edges = np.array([one.n_edges for one in found]).reshape(cv, len(values))
-    best, largest = _choose(folds)
-    limited = sum(one.hit_work_limit for one in found)
-    return PenaltyChoice(values, folds, edges, values[best], values[largest], limited)
+    logliks, edges, limited = (np.reshape(column, (cv, -1)) for column in zip(*found, strict=True))
+    best, largest = _choose(logliks)
+    n_limited = int(limited.sum())
+    return PenaltyChoice(values, logliks, edges, values[best], values[largest], n_limited)
 
 
 def _choose(folds: Floats) -> tuple[int, int]:
@@ -237,30 +234,26 @@ def _choose(folds: Floats) -> tuple[int, int]:
     return best, int(np.flatnonzero(within)[-1])
 
 
-class _Validation(NamedTuple):
-    """Log-likelihood of the held-out fold under the graph learned from the others."""
-
-    loglik: float
-    n_edges: int
-    hit_work_limit: bool
-
-
 def _validate(
-    task: tuple[RepeatedSearch, Moments, tuple[HeldOut, ...], Budget],
-) -> _Validation | None:
-    """Learn a graph without one fold; return None if time was up."""
+    task: tuple[RepeatedSearch, Moments, list[HeldOut], Budget],
+) -> tuple[float, int, bool] | None:
+    """Learn a graph without one fold; return None if time was up.
+
+    The numbers are the log-likelihood of the fold, the number of edges, and whether the search
+    ended at its work limit.
+    """
     search, moments, held_out, budget = task
     result = search.search(moments, budget)
     if not result.complete:
         return None
     fit = fit_moments(*to_columns(result.graph, moments))
     expected = [c.Sigma for c in fit.conditions] if isinstance(fit, JointFit) else [fit.Sigma]
-    n = sum(rows.n for rows in held_out)
+    total = sum(n for n, _ in held_out)
     loglik = math.fsum(
-        rows.n / n * held_out_loglik(rows.about_mean, Sigma)
-        for rows, Sigma in zip(held_out, expected, strict=True)
+        n / total * held_out_loglik(about_mean, Sigma)
+        for (n, about_mean), Sigma in zip(held_out, expected, strict=True)
     )
-    return _Validation(loglik, result.graph.n_edges, result.hit_work_limit)
+    return loglik, result.graph.n_edges, result.hit_work_limit
 
 
 def held_out_loglik(about_mean: Floats, Sigma: Floats) -> float:

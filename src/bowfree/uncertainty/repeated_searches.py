@@ -6,9 +6,11 @@ Shared by :mod:`~bowfree.uncertainty.search_bootstrap`, :mod:`~bowfree.uncertain
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,7 @@ from bowfree.space.search_space import SearchSpace
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
+HeldOut = tuple[int, Floats]  # number of rows left out, second moments about the mean of the others
 
 RESTARTS = 3
 """Default number of restarts; frequencies over many searches need fewer than a single search."""
@@ -55,49 +58,45 @@ class RepeatedSearch:
     space: SearchSpace
     rule: ScoringRule
     strategy: Strategy
-    limit_work: bool
 
     @classmethod
     def of(
         cls,
-        space: SearchSpace | None = None,
-        rule: ScoringRule | None = None,
-        strategy: StrategyName | Strategy = "ils",
+        space: SearchSpace,
+        rule: ScoringRule,
+        strategy: StrategyName | Strategy,
         restarts: int | None = None,
     ) -> RepeatedSearch:
         """Return the settings, with the defaults of repeated searches."""
         strategy = Strategy.of(strategy, None, restarts)
-        ils = strategy.name == "ils"
-        if ils and strategy.restarts is None:
+        if strategy.name == "ils" and strategy.restarts is None:
             strategy = replace(strategy, restarts=RESTARTS)
         if strategy.window is None:
             strategy = replace(strategy, window=WINDOW)
-        limit_work = ils and strategy.work is None
-        return cls(space or SearchSpace(), rule or ScoringRule(), strategy, limit_work)
+        return cls(space, rule, strategy)
 
     def search(self, moments: Moments, budget: Budget) -> SearchResult:
         """Search on these moments, with a limit on the work unless the strategy has its own."""
         strategy = self.strategy
-        if self.limit_work and strategy.restarts is not None:
+        if strategy.name == "ils" and strategy.work is None:
             d = len(moments.names)
-            work = min(strategy.restarts * WORK * d, work_of_search_for(d))
+            work = min((strategy.restarts or RESTARTS) * WORK * d, work_of_search_for(d))
             strategy = replace(strategy, work=work)
         return search_moments(moments, self.space, self.rule, strategy, budget)
 
 
-def work_limit_note(n_limited: int, n_searches: int) -> str:
-    """Return a note on searches that reached their work limit."""
-    return (
-        f"{n_limited} of {count(n_searches, 'search', 'searches')} reached the work limit, because "
-        "of large districts; raise `restarts` for more work, or `penalty`, or set `max_district`"
-    )
-
-
-class HeldOut(NamedTuple):
-    """Rows that were left out: their number, and second moments about the mean of the others."""
-
-    n: int
-    about_mean: Floats
+def limit_notes(what: str, n_searches: int, n_planned: int, n_limited: int) -> tuple[str, ...]:
+    """Return notes on searches that time did not permit, or that reached their work limit."""
+    notes = []
+    if n_searches < n_planned:
+        notes.append(f"NOT COMPLETE: ended after {n_searches} of {n_planned} {what}")
+    if n_limited:
+        notes.append(
+            f"{n_limited} of {count(n_searches, 'search', 'searches')} reached the work limit, "
+            "because of large districts; raise `restarts` for more work, or `penalty`, or set "
+            "`max_district`"
+        )
+    return tuple(notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +105,10 @@ class Rows:
 
     names: tuple[str, ...]
     X: Floats
-    ends: tuple[int, ...]  # of the rows of each condition
+    sizes: tuple[int, ...]  # numbers of rows of each condition
     options: DataOptions
     joint: JointMoments | None = None
-    clusters: tuple[Integers, ...] = ()  # the rows of each
+    clusters: tuple[Integers, ...] = ()  # the rows of each, drawn together
     design_effect: float = 1.0
     source: Moments | None = None  # of nominal variables, whose indicators are `X`
 
@@ -128,11 +127,10 @@ class Rows:
             rows = [c.deviations for c in data.conditions if c.deviations is not None]
             if len(rows) < len(data.conditions):
                 raise DataError("resampling requires rows in every condition, not covariances")
-            ends = tuple(np.cumsum([len(own) for own in rows]).tolist())
-            return cls(data.names, np.concatenate(rows), ends, options, data)
+            sizes = tuple(map(len, rows))
+            return cls(data.names, np.concatenate(rows), sizes, options, data)
         members: list[Integers] = []
-        effect = 1.0
-        source = None
+        effect, source = 1.0, None
         if isinstance(data, BlockMoments):
             source, data = data, data.columns
         if isinstance(data, Moments) and isinstance(data.sample, CompleteRows):
@@ -164,10 +162,8 @@ class Rows:
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """Yield the first row of each condition and its number of rows."""
-        start = 0
-        for end in self.ends:
-            yield start, end - start
-            start = end
+        for end, n in zip(accumulate(self.sizes), self.sizes, strict=True):
+            yield end - n, n
 
     def moments(self, chosen: Integers) -> Moments:
         """Return the moments of rows given by their numbers."""
@@ -183,13 +179,21 @@ class Rows:
         ]
         return self.joint._of_rows(parts).without_rows()
 
+    def _units(self) -> list[tuple[int, Callable[[Integers], Integers]]]:
+        """Return the number of rows, or of clusters, of each condition, and the rows of some."""
+        if self.clusters:
+            clusters = self.clusters
+            return [(len(clusters), lambda some: np.concatenate([clusters[k] for k in some]))]
+        return [(n, partial(np.add, start)) for start, n in self._blocks()]
+
     def draw(self, rng: np.random.Generator) -> Integers:
         """Draw rows with replacement, as many of each condition as it has, or whole clusters.
 
         Draws in which a category of a nominal variable does not occur are repeated.
         """
         for _ in range(MOST_DRAWS):
-            chosen = self._draw(rng)
+            drawn = [take(rng.integers(0, n, size=n)) for n, take in self._units()]
+            chosen = np.concatenate(drawn)
             if self.source is None or (constant := np.ptp(self.X[chosen], axis=0) == 0).sum() == 0:
                 return chosen
         raise DataError(
@@ -197,42 +201,30 @@ class Rows:
             "rare categories"
         )
 
-    def _draw(self, rng: np.random.Generator) -> Integers:
-        if self.clusters:
-            n = len(self.clusters)
-            return np.concatenate([self.clusters[k] for k in rng.integers(0, n, size=n)])
-        return np.concatenate([start + rng.integers(0, n, size=n) for start, n in self._blocks()])
-
-    def halves(self, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    def halves(self, rng: np.random.Generator) -> list[Integers]:
         """Return two disjoint random halves of the rows, each with half of every condition."""
-        if self.clusters:
-            order = rng.permutation(len(self.clusters))
-            half = len(order) // 2
-            parts = order[:half], order[half : 2 * half]
-            one, other = (np.concatenate([self.clusters[k] for k in part]) for part in parts)
-            return one, other
-        orders = [start + rng.permutation(n) for start, n in self._blocks()]
-        first = [order[: len(order) // 2] for order in orders]
-        second = [order[len(order) // 2 : len(order) // 2 * 2] for order in orders]
-        return np.concatenate(first), np.concatenate(second)
+        units = self._units()
+        orders = [rng.permutation(n)[: n // 2 * 2].reshape(2, -1) for n, _ in units]
+        return [
+            np.concatenate([take(order[k]) for (_, take), order in zip(units, orders, strict=True)])
+            for k in (0, 1)
+        ]
 
     def folds(self, cv: int, rng: np.random.Generator) -> Integers:
         """Return a random fold number for each row, balanced within every condition."""
         fold = np.empty(len(self), dtype=np.intp)
-        for k, place in enumerate(rng.permutation(len(self.clusters)) if self.clusters else ()):
-            fold[self.clusters[place]] = k % cv
-        if self.clusters:
-            return fold
-        for start, n in self._blocks():
-            fold[start + rng.permutation(n)] = np.arange(n) % cv
+        for n, take in self._units():
+            order = rng.permutation(n)
+            for k in range(min(cv, n)):
+                fold[take(order[k::cv])] = k
         return fold
 
-    def held_out(self, out: npt.NDArray[np.bool_]) -> tuple[HeldOut, ...]:
-        """Return the sufficient statistics of the rows that are left out, by condition."""
+    def held_out(self, out: npt.NDArray[np.bool_]) -> list[HeldOut]:
+        """Return the rows left out: their number, and moments about the mean of the others."""
         found = []
         for start, n in self._blocks():
             X, own = self.X[start : start + n], out[start : start + n]
             deviations = X[own] - X[~own].mean(axis=0)
             size = len(deviations)
-            found.append(HeldOut(size, cross_products(deviations, deviations) / max(size, 1)))
-        return tuple(found)
+            found.append((size, cross_products(deviations, deviations) / max(size, 1)))
+        return found

@@ -45,12 +45,11 @@ from bowfree.results.rows import Row
 from bowfree.search.plan import Strategy, StrategyName
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows, work_limit_note
+from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows, limit_notes
 from bowfree.validation import check_count, check_fraction, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
 
-_EDGES = ("directed", "bidirected", "adjacent")
 _PRINTED = 0.05  # smallest frequency of edges and effects that are printed
 
 
@@ -119,21 +118,17 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on limits that were reached."""
-        notes = []
-        if self.n_resamples < self.n_planned:
-            notes.append(
-                f"NOT COMPLETE: ended after {self.n_resamples} of {self.n_planned} resamples"
-            )
-        elif not self.complete:
-            notes.append("NOT COMPLETE: some classes have more members than `limit`")
-        if self.n_hit_work_limit:
-            notes.append(work_limit_note(self.n_hit_work_limit, self.n_resamples))
-        return tuple(notes)
+        done, planned = self.n_resamples, self.n_planned
+        notes = limit_notes("resamples", done, planned, self.n_hit_work_limit)
+        if done == planned and not self.complete:
+            return ("NOT COMPLETE: some classes have more members than `limit`", *notes)
+        return notes
 
     def _matrices(self) -> dict[str, Floats]:
         lower, upper = self.total_effect_interval
-        edges = {name: getattr(self, name) for name in ("min_abs", *_EDGES)}
-        return {"frequency": self.effect_frequency, "lower": lower, "upper": upper, **edges}
+        names = ("min_abs", "directed", "bidirected", "adjacent")
+        others = {name: getattr(self, name) for name in names}
+        return {"frequency": self.effect_frequency, "lower": lower, "upper": upper, **others}
 
     def _at_edge(self, i: int, mark: str, j: int) -> Row:
         kind = "directed" if mark == "->" else "bidirected"
@@ -142,11 +137,7 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
         return Row(a=a, mark=mark, b=b, frequency=frequency, lower=lower, upper=upper)
 
     def _content(self) -> Any:
-        counts = ("n_resamples", "n_planned", "n_hit_work_limit")
-        plain = ("names", *counts, "confidence", "complete", "notes", "graphs", "scores")
-        effects = ("effect_frequency", "effect_frequency_interval", "min_abs", "min_abs_interval")
-        arrays = (*_EDGES, *(f"{name}_interval" for name in _EDGES), *effects)
-        return {name: getattr(self, name) for name in (*plain, *arrays, "total_effect_interval")}
+        return super()._content() | {"n_resamples": self.n_resamples, "notes": self.notes}
 
     def _headline(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {count(self.n_resamples, 'resample')}"
@@ -262,7 +253,7 @@ def bootstrap(
     inference, the law of succession, and statistical inference, JASA 22 (1927).
     """
     confidence, zero = check_fraction("confidence", confidence), check_nonnegative("zero", zero)
-    needed = resamples_needed(confidence)
+    needed = math.ceil(2.0 / (1.0 - confidence) - 1e-9)  # both tails contain a resample
     if check_count("n_resamples", n_resamples, 1) < needed:
         raise BowfreeError(
             f"n_resamples = {n_resamples} is too few for intervals of level {confidence:g}, which "
@@ -277,24 +268,18 @@ def bootstrap(
     rows = Rows.of(data, shrinkage, clusters, nominal)
     budget = Budget(rng, n_jobs, time_limit, progress, executor)
     seeds = budget.generator().integers(0, 2**63, size=n_resamples).tolist()
+
+    def draw(k: int) -> tuple[Moments, Budget]:  # a worker receives moments and not the rows
+        stream = np.random.default_rng(seeds[k])
+        return rows.moments(rows.draw(stream)), budget.for_task(stream)
+
     result: BootstrapResult = budget.run(
         partial(_resample, search=search, limit=limit, zero=zero),
-        LazyTasks(n_resamples, partial(_draw, rows, seeds, budget)),
+        LazyTasks(n_resamples, draw),
         what="resamples",
-        gather=partial(_summarize, rows.names, n_resamples, confidence, budget),
+        gather=partial(_summarize, rows.names, n_resamples, confidence),
     )
     return result
-
-
-def resamples_needed(confidence: float) -> int:
-    """Return the number of resamples for which both tails of an interval contain one."""
-    return math.ceil(2.0 / (1.0 - confidence) - 1e-9)
-
-
-def _draw(rows: Rows, seeds: list[int], budget: Budget, k: int) -> tuple[Moments, Budget]:
-    """Return the moments of resample k; a worker receives these and not the rows."""
-    stream = np.random.default_rng(seeds[k])
-    return rows.moments(rows.draw(stream)), budget.for_task(stream)
 
 
 class _Resample(NamedTuple):
@@ -342,19 +327,9 @@ def _resample(
 
 
 def _summarize(
-    names: tuple[str, ...],
-    n_resamples: int,
-    confidence: float,
-    budget: Budget,
-    results: list[_Resample | None],
+    names: tuple[str, ...], n_resamples: int, confidence: float, found: list[_Resample]
 ) -> BootstrapResult:
     """Summarize the resamples whose search was completed."""
-    found = [one for one in results if one is not None]
-    if not found:
-        raise BowfreeError(
-            f"time_limit = {budget.time_limit:g}: time was up before the first resample was "
-            "finished; raise it, or use a quicker search"
-        )
     values = {name: np.array([one.matrices[name] for one in found]) for name in found[0].matrices}
     mean: dict[str, Floats] = {name: matrices.mean(axis=0) for name, matrices in values.items()}
     adjacent = mean["directed"] + mean["directed"].T + mean["bidirected"]

@@ -49,7 +49,7 @@ from bowfree.results.serialization import ToDict
 from bowfree.search.plan import Strategy, StrategyName
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
-from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows, work_limit_note
+from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows, limit_notes
 from bowfree.validation import check_count, check_positive
 
 Floats = npt.NDArray[np.float64]
@@ -97,12 +97,7 @@ class StablePairs(RowTable, ToDict, Frozen):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on limits that were reached."""
-        notes = []
-        if not self.complete:
-            notes.append(f"NOT COMPLETE: ended after {self.n_halves} of {self.n_planned} halves")
-        if self.n_hit_work_limit:
-            notes.append(work_limit_note(self.n_hit_work_limit, self.n_halves))
-        return tuple(notes)
+        return limit_notes("halves", self.n_halves, self.n_planned, self.n_hit_work_limit)
 
     @property
     def rows(self) -> list[Row]:
@@ -199,19 +194,18 @@ def stability_selection(
     if len(rows) < 4:
         raise BowfreeError(f"n = {len(rows)}: each half must have at least 2 rows")
     seeds = budget.generator().integers(0, 2**63, size=n_halves).tolist()
+
+    def half(k: int) -> tuple[Moments, Budget]:  # 2 k and 2 k + 1 are disjoint
+        halves = rows.halves(np.random.default_rng(seeds[k - k % 2]))
+        return rows.moments(halves[k % 2]), budget.for_task(np.random.default_rng(seeds[k]))
+
     pairs: StablePairs = budget.run(
         partial(_search_half, search=search),
-        LazyTasks(n_halves, partial(_half, rows, seeds, budget)),
+        LazyTasks(n_halves, half),
         what="halves",
-        gather=partial(_select, rows.variables, max_false, n_halves, budget),
+        gather=partial(_select, rows.variables, max_false, n_halves),
     )
     return pairs
-
-
-def _half(rows: Rows, seeds: list[int], budget: Budget, k: int) -> tuple[Moments, Budget]:
-    """Return the moments of half k; 2 k and 2 k + 1 are disjoint."""
-    halves = rows.halves(np.random.default_rng(seeds[k - k % 2]))
-    return rows.moments(halves[k % 2]), budget.for_task(np.random.default_rng(seeds[k]))
 
 
 def _search_half(
@@ -223,19 +217,9 @@ def _search_half(
 
 
 def _select(
-    names: tuple[str, ...],
-    max_false: float,
-    n_halves: int,
-    budget: Budget,
-    results: list[tuple[MixedGraph, bool] | None],
+    names: tuple[str, ...], max_false: float, n_halves: int, found: list[tuple[MixedGraph, bool]]
 ) -> StablePairs:
     """Select the pairs that are adjacent in most halves."""
-    found = [half for half in results if half is not None]
-    if not found:
-        raise BowfreeError(
-            f"time_limit = {budget.time_limit:g}: time was up before the first half was searched; "
-            "raise it, or use a quicker search"
-        )
     d = len(names)
     frequency = np.zeros((d, d))
     for graph, _ in found:
