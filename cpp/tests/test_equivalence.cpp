@@ -52,18 +52,6 @@ TEST(markov_equivalent_paths) {
     CHECK(is_inside(collider, graph_of(3, "0->1 2<->1")));
 }
 
-TEST(a_subgraph_is_a_submodel) {
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        const Graph graph = random_graph(6, seed);
-        const auto edges = skeleton_edges(graph);
-        if (edges.empty()) continue;
-        Graph fewer = graph;
-        set_edge(fewer, edges[0].first, edges[0].second, Edge::none);
-        CHECK(is_inside(fewer, graph));
-        CHECK(!is_inside(graph, fewer));
-    }
-}
-
 TEST(a_singular_system_is_no_answer) {
     // All variables are equal: a regression on two of them has no unique solution.
     const Covariances ones{std::vector<field::Element>(9, 1)};
@@ -106,30 +94,6 @@ TEST(decisions_are_an_equivalence_relation) {
     }
 }
 
-TEST(the_class_of_a_path) {
-    // A root, or a bidirected edge: d + (d - 1) members.
-    Graph path(12);
-    for (int v = 0; v + 1 < 12; ++v) path.add_directed(v, v + 1);
-    const ClassMembers members = exact_class(path, {}, Stop());
-    CHECK(members.complete);
-    CHECK_EQUAL(members.n_members, 23u);
-}
-
-TEST(members_of_a_class_are_equivalent) {
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
-        const Graph graph = random_graph(5, seed);
-        const auto edges = skeleton_edges(graph);
-        const ClassMembers members = exact_class(graph, {}, Stop());
-        CHECK(members.n_members >= 1);
-        const std::uint64_t checked = std::min<std::uint64_t>(members.n_members, 30);
-        for (std::uint64_t i = 0; i < checked; ++i) {
-            const Graph member = graph_of_kinds(5, edges, members.kinds.data() + i * edges.size());
-            CHECK(is_inside(graph, member));
-            CHECK(is_inside(member, graph));
-        }
-    }
-}
-
 TEST(conditions_split_classes) {
     // 0 -> 1 and 0 <- 1 agree without interventions, and differ when 0 is set.
     const Graph G = graph_of(2, "0->1"), H = graph_of(2, "1->0");
@@ -140,16 +104,6 @@ TEST(conditions_split_classes) {
     };
     CHECK(equal({none}));
     CHECK(!equal({none, set_0}));
-}
-
-TEST(all_baps_on_three_nodes) {
-    std::uint64_t n_baps = 0, n_classes = 0;
-    for (const SkeletonCounts& entry : atlas(3, {}, 1, 2, Stop())) {
-        n_baps += entry.orbit * entry.n_baps;
-        n_classes += entry.orbit * entry.n_classes;
-    }
-    CHECK_EQUAL(n_baps, 62u);
-    CHECK_EQUAL(n_classes, 11u);
 }
 
 TEST(decisions_can_be_stopped) {

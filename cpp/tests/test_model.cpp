@@ -1,7 +1,5 @@
 // Fits of districts: score equations, invariance, peeling, groups of conditions, scores.
 #include <cmath>
-#include <limits>
-#include <numbers>
 
 #include "data/concordance.hpp"
 #include "dense.hpp"
@@ -20,29 +18,6 @@ using namespace bowfree;
 using namespace bowfree::tests;
 
 namespace {
-
-/// F = log |Omega| + tr(Omega^-1 A S A^T) by definition; S is that of the district's m variables.
-double objective_at(const Matrix& B, const Matrix& Omega, const Matrix& S, int k, int m) {
-    Matrix L = Omega, E(k * k);
-    if (cholesky(L.data(), k) < k) return std::numeric_limits<double>::infinity();
-    const auto A = [&](int v, int j) { return (v == j ? 1.0 : 0.0) - B[v * m + j]; };
-    for (int v = 0; v < k; ++v)
-        for (int w = 0; w < k; ++w)
-            for (int i = 0; i < m; ++i)
-                for (int j = 0; j < m; ++j) E[v * k + w] += A(v, i) * S[i * m + j] * A(w, j);
-    solve_lower(L.data(), k, E.data(), k);
-    solve_lower_transposed(L.data(), k, E.data(), k);
-    double F = 0.0;
-    for (int v = 0; v < k; ++v) F += 2.0 * std::log(L[v * k + v]) + E[v * k + v];
-    return F;
-}
-
-Matrix local_covariance(const Matrix& S, int d, const District& district) {
-    Matrix local;
-    for (const int i : district.nodes)
-        for (const int j : district.nodes) local.push_back(S[i * d + j]);
-    return local;
-}
 
 District only_district(const Graph& graph) {
     return make_district(graph, districts(graph).front());
@@ -145,69 +120,6 @@ TEST(population_covariances_are_fitted_exactly) {
     }
 }
 
-TEST(score_equations_vanish_at_a_fit) {
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-        const Graph graph = random_graph(6, 100 + seed);
-        const Matrix S = sample_of(random_graph(6, seed), 200, seed);
-        DistrictFitter fitter(S.data(), 6);
-        for (const auto& members : districts(graph)) {
-            const District district = make_district(graph, members);
-            const int k = district.k, m = district.m();
-            const DistrictFit fit = fitter.fit(district);
-            if (!fit.converged) continue;
-            const Matrix local = local_covariance(S, 6, district);
-            CHECK_CLOSE(objective_at(fit.B, fit.Omega, local, k, m), fit.objective, 1e-9);
-            constexpr double h = 1e-5;
-            const auto slope = [&](auto change) {
-                double F[2];
-                for (const int side : {0, 1}) {
-                    Matrix B = fit.B, Omega = fit.Omega;
-                    change(B, Omega, side == 0 ? -h : h);
-                    F[side] = objective_at(B, Omega, local, k, m);
-                }
-                return (F[1] - F[0]) / (2 * h);
-            };
-            for (int v = 0; v < k; ++v) {
-                for (const int p : district.parents[v])
-                    CHECK_CLOSE(slope([&](Matrix& B, Matrix&, double by) { B[v * m + p] += by; }),
-                                0.0, 1e-3);
-                CHECK_CLOSE(
-                    slope([&](Matrix&, Matrix& Omega, double by) { Omega[v * k + v] += by; }), 0.0,
-                    1e-3);
-            }
-            for (const auto& [a, b] : district.spouse_pairs)
-                CHECK_CLOSE(slope([&](Matrix&, Matrix& Omega, double by) {
-                                Omega[a * k + b] += by;
-                                Omega[b * k + a] += by;
-                            }),
-                            0.0, 1e-3);
-        }
-    }
-}
-
-TEST(units_and_order_do_not_matter) {
-    const Graph graph = hard_graph();
-    const Matrix S = sample_of(graph_of(4, "0->1 1->2 2->3"), 100, 5);
-    const double F = DistrictFitter(S.data(), 4).fit(only_district(graph)).objective;
-    Matrix scaled = S;
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 4; ++j) scaled[i * 4 + j] = std::ldexp(S[i * 4 + j], 3 * i + 3 * j);
-    const double F_scaled = DistrictFitter(scaled.data(), 4).fit(only_district(graph)).objective;
-    CHECK_CLOSE(F_scaled, F + 2.0 * 3.0 * (0 + 1 + 2 + 3) * std::log(2.0), 1e-12);
-    // The nodes in reverse order.
-    Matrix reversed(16);
-    Graph mirrored(4);
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 4; ++j) {
-            reversed[i * 4 + j] = S[(3 - i) * 4 + 3 - j];
-            if (graph.directed(i, j)) mirrored.add_directed(3 - i, 3 - j);
-            if (graph.bidirected(i, j)) mirrored.add_bidirected(3 - i, 3 - j);
-        }
-    const double F_reversed =
-        DistrictFitter(reversed.data(), 4).fit(only_district(mirrored)).objective;
-    CHECK_CLOSE(F_reversed, F, 1e-12);
-}
-
 TEST(peeling_leaves_the_objective_as_it_is) {
     // 0 <-> 1 with 2 a parent of both: 0 can be read as a parent of 1.
     const Graph graph = graph_of(3, "2->0 2->1 0<->1");
@@ -218,49 +130,6 @@ TEST(peeling_leaves_the_objective_as_it_is) {
     const double F = DistrictFitter(S.data(), 3).fit(district).objective;
     const DistrictFit direct = ricf(S.data(), 3, district, 2000, 1e-13);
     CHECK_CLOSE(direct.objective, F, 1e-9);
-}
-
-TEST(sweeps_of_ricf_descend_to_the_fit) {
-    const Graph graph = hard_graph();
-    const Matrix S = sample_of(graph, 80, 3);
-    const District district = only_district(graph);
-    Ricf sweeps;
-    sweeps.reset(district, S.data());
-    const Matrix zero(16);
-    sweeps.start(zero.data());
-    double before = sweeps.objective();
-    for (int sweep = 0; sweep < 500; ++sweep) {
-        CHECK(sweeps.sweep());
-        CHECK(sweeps.objective() <= before + 1e-12);
-        before = sweeps.objective();
-    }
-    CHECK_CLOSE(before, DistrictFitter(S.data(), 4).fit(district).objective, 1e-8);
-}
-
-TEST(sweeps_over_groups_descend_to_the_fit) {
-    const Graph graph = hard_graph();
-    std::vector<ConditionData> conditions;
-    for (const int target : {-1, 0, 2}) {
-        ConditionData condition{1.0 / 3.0, sample_of(graph, 200, 10 + target),
-                                std::vector<char>(4)};
-        if (target >= 0) condition.target[target] = 1;
-        conditions.push_back(std::move(condition));
-    }
-    const JointData data(std::move(conditions), 4);
-    const District district = data.district(graph, {0, 1, 2, 3});
-    const std::vector<ConditionGroup> groups = pool_conditions(data, district);
-    CHECK_EQUAL(groups.size(), 3u);
-    GroupSweeps sweeps;
-    sweeps.reset(district, groups, nullptr);
-    const Matrix zero(16);
-    sweeps.start(zero.data());
-    double before = sweeps.objective();
-    for (int sweep = 0; sweep < 2000; ++sweep) {
-        CHECK(sweeps.sweep());
-        CHECK(sweeps.objective() <= before + 1e-12);
-        before = sweeps.objective();
-    }
-    CHECK_CLOSE(before, DistrictFitter(data).fit(district).objective, 1e-7);
 }
 
 TEST(a_step_over_groups_minimizes_the_expected_objective_of_its_row) {
@@ -349,16 +218,6 @@ TEST(a_step_over_groups_minimizes_the_expected_objective_of_its_row) {
     }
 }
 
-TEST(equal_conditions_are_one) {
-    const Graph graph = hard_graph();
-    const Matrix S = sample_of(graph, 100, 4);
-    const ConditionData half{0.5, S, std::vector<char>(4)};
-    const JointData twice({half, half}, 4), once(S, 4);
-    CHECK(twice.is_observational());
-    CHECK_CLOSE(DistrictFitter(twice).fit(only_district(graph)).objective,
-                DistrictFitter(once).fit(only_district(graph)).objective, 1e-12);
-}
-
 TEST(coefficient_variances_of_one_regression) {
     // One parent: the variance of the coefficient is residual variance / variance of the parent.
     const Graph graph = graph_of(2, "0->1");
@@ -384,14 +243,6 @@ TEST(scores_do_not_depend_on_the_cache) {
         }
     CHECK(workspace.effort.cache_hits > 0);
     CHECK_EQUAL(workspace.effort.work, other.effort.work);
-}
-
-TEST(fits_can_be_stopped) {
-    const Graph graph = hard_graph();
-    const Matrix S = sample_of(graph, 80, 3);
-    Stop stop;
-    stop.request();
-    CHECK_THROWS(DistrictFitter(S.data(), 4, &stop).fit(only_district(graph)), Stopped);
 }
 
 TEST(concordance_counts_pairs) {

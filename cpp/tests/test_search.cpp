@@ -245,46 +245,6 @@ TEST(parent_trees_that_forget_find_the_same) {
     CHECK(found[0] == found[1]);
 }
 
-TEST(orders_cannot_honor_all_rules) {
-    Rules rules;
-    CHECK(OrderSearch::supports(rules, 4));
-    rules.max_edges = 3;
-    CHECK(!OrderSearch::supports(rules, 4));
-    rules = {};
-    rules.graph_class = GraphClass::bidirected;
-    CHECK(!OrderSearch::supports(rules, 4));
-}
-
-TEST(a_search_finds_the_best_of_all_graphs) {
-    const Matrix S = sample_of(graph_of(4, "0->1 1->2 1<->3"), 500, 7);
-    Search search = search_of(S, 4);
-    const AllScores all = score_all(search.scorer(), Rules(), Stop());
-    const double best = *std::max_element(all.scores.begin(), all.scores.end());
-    const auto runs = runs_of(search,
-                              {task(RunKind::climb, 0), task(RunKind::sparse, 1),
-                               task(RunKind::dag_first, 2), task(RunKind::kicks, 3)},
-                              2);
-    CHECK_EQUAL(runs.size(), 4u);
-    double found = -1e300;
-    for (const Run& run : runs) {
-        CHECK(run.complete);
-        found = std::max(found, run.score);
-    }
-    CHECK_CLOSE(found, best, 1e-10);
-    CHECK_CLOSE(search.pool().best()->score, best, 1e-10);
-}
-
-TEST(a_climb_ends_where_no_change_gains) {
-    constexpr int d = 24;  // with the screen
-    const Matrix S = sample_of(sparse_graph(d, 4, 26), 500, 4);
-    Search search = search_of(S, d);
-    const auto runs = runs_of(search, {task(RunKind::climb, 0, Graph(d))}, 1);
-    for (const auto& [move, gain] : edge_changes(search.scorer(), runs[0].end, Rules(), Stop())) {
-        const int more = (move.edge != Edge::none) - runs[0].end.adjacent(move.i, move.j);
-        CHECK(gain - search.scorer().edge_cost() * more <= 1e-8);
-    }
-}
-
 TEST(threads_do_not_change_runs) {
     const Matrix S = sample_of(sparse_graph(9, 5, 12), 500, 5);
     std::vector<Task> tasks;
@@ -308,20 +268,6 @@ TEST(a_stopped_search_returns_a_run) {
     CHECK_EQUAL(runs.size(), 1u);
     CHECK(!runs[0].complete);
     CHECK(std::isfinite(runs[0].score));
-}
-
-TEST(work_limits_end_a_run_at_the_same_place) {
-    const Matrix S = sample_of(sparse_graph(9, 6, 14), 500, 6);
-    std::vector<Graph> ends;
-    for (int round = 0; round < 2; ++round) {
-        Search search = search_of(S, 9);
-        Task short_run = task(RunKind::kicks, 0);
-        short_run.work_limit = 2e4;
-        const auto runs = runs_of(search, {short_run, task(RunKind::kicks, 1)}, 1);
-        CHECK(runs[0].hit_work_limit);
-        ends.push_back(runs[0].end);
-    }
-    CHECK(ends[0] == ends[1]);
 }
 
 TEST(pools_do_not_depend_on_the_order_of_offers) {

@@ -148,13 +148,6 @@ def test_beyond_twelve_variables():
     assert result.score == pytest.approx(bf.score(result.graph, data), abs=1e-9)
 
 
-def test_a_checkpoint_continues(tmp_path):
-    data, path = instrument(300, 8), tmp_path / "search.json"
-    options = {"knowledge": BOW, "rng": 1}
-    first = bf.greedy_search(data, checkpoint=path, **options)
-    assert bf.greedy_search(data, checkpoint=path, **options).graph == first.graph
-
-
 @pytest.mark.parametrize(
     "call",
     [

@@ -3,8 +3,6 @@
 The smallest example: three observations of three variables, where an edge is all that can be had.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -125,7 +123,6 @@ def test_a_penalty_below_the_extended_one_is_remarked_on(penalty, noted):
 
 def test_all_that_goes_on_from_there():
     X = chain(10, 12)
-    names = [f"x{j}" for j in range(1, 13)]
     found = bf.greedy_search(X, penalty="ebic", rng=1, restarts=4, rounds=1)
     fit = bf.fit(found.graph, X, n_starts=1)
     assert np.isnan(fit.chi2)
@@ -142,7 +139,7 @@ def test_all_that_goes_on_from_there():
     assert (own <= bounds.upper + 1e-6).all()
     assert all(change.score < 1e-9 for change in bf.edge_changes(found))
     average = found.averaged_effects(steps=2_000, rng=1)
-    assert average.names == tuple(names)
+    assert max(largest_family(graph) for graph in average.samples.counts()) < 10
     page = bf.report.render(found, average=average)
     assert "N = 10 observations of 12 variables: the search" in page
     quick = bf.search.Strategy(restarts=1, rounds=0)
@@ -161,12 +158,6 @@ def test_a_rank_that_the_number_of_observations_does_not_explain():
         bf.greedy_search(cov=S, n=10)
 
 
-def test_a_shrunk_matrix_needs_no_limits():
-    found = bf.greedy_search(chain(10, 12), shrinkage=0.2, rng=1, restarts=2, rounds=0)
-    assert found.space == bf.SearchSpace()
-    assert all("limited" not in note for note in found.notes)
-
-
 def test_what_needs_all_of_the_matrix_says_so():
     X = chain(5, 6)
     graph = bf.parse("x1 -> x2, x3, x4, x5, x6")
@@ -179,13 +170,3 @@ def test_what_needs_all_of_the_matrix_says_so():
     joint = [bf.Condition(X, targets=()), bf.Condition(X[::-1], targets=["x1"])]
     with pytest.raises(bf.errors.DataError, match="singular"):
         bf.greedy_search(joint)
-
-
-def test_chains_keep_to_the_limits():
-    samples = bf.structure_mcmc(chain(8, 9), steps=2000, chains=2, rng=1)
-    assert {largest_family(graph) for graph in itertools.islice(samples.counts(), 50)} <= {
-        1,
-        2,
-        3,
-        4,
-    }

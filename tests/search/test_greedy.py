@@ -74,26 +74,8 @@ def test_scores_are_those_of_the_graphs(strategy):
 # --- against the slow twin and the references -----------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [3, 4])
-def test_every_step_goes_to_the_best_neighbor(seed):
-    """The same seed with one more step allowed: the new end is the old one's best neighbor."""
-    S, _ = simulate(seed, 5)
-    start = bf.random_bap(5, rng=seed)
-    options = {"cov": S, "n": 1000, "strategy": "restart", "starts": [start], "rng": seed}
-    end = start
-    for steps in range(1, 40):
-        (run,) = bf.greedy_search(**options, max_steps=steps).runs
-        if run.end == end:
-            break
-        around = {other: bf.score(other, cov=S, n=1000) for other in neighbors(end).values()}
-        assert run.end in around
-        assert around[run.end] == pytest.approx(max(around.values()), abs=2e-9)
-        end = run.end
-    assert steps > 2
-    assert_local_optimum(end, S, 1000)
-
-
 ADMITTED = {
+    "both": lambda before, after: True,
     "forward": lambda before, after: before <= after,
     "backward": lambda before, after: after <= before,
     "forward-change": lambda before, after: before.n_edges <= after.n_edges,
@@ -123,7 +105,7 @@ def test_direction(direction, start):
             break
         assert around[run.end] == pytest.approx(best, abs=2e-9)
         graph, n_steps = run.end, n_steps + 1
-    assert (n_steps > 0) == (start == "random" or direction.startswith("forward"))
+    assert (n_steps > 0) == (start == "random" or not direction.startswith("backward"))
 
 
 @pytest.mark.parametrize(
@@ -197,14 +179,6 @@ def test_external_benchmark_of_ten_variables(k):
     n, d = X.shape
     published = n * result.score - math.log(n) / 2 * d  # they count every node twice
     assert published >= INTEGER_PROGRAM[k] - 0.05  # printed with one decimal
-
-
-@pytest.mark.parametrize("k", [4])
-def test_external_benchmark_of_twenty_variables(k):
-    """All five sets, with the default budget, are in benchmarks/bench_search.py."""
-    X, truth = bench_or_skip("bowfree20", k)
-    result = bf.greedy_search(X, penalty=0.5, rounds=1, rng=0, n_jobs=-1)
-    assert result.score > bf.score(truth, X, penalty=0.5)
 
 
 # --- the same result, always ----------------------------------------------------------------------

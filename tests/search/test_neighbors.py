@@ -111,13 +111,6 @@ def test_few_observations():
         assert c.loglik < 1e3
 
 
-def test_names_that_need_quotes():
-    graph = bf.MixedGraph(["a b", "c->d"], [("a b", "c->d")])
-    changes = bf.edge_changes(graph, cov=np.eye(2) + 0.3, n=50)
-    assert changes.to('"a b" <-> "c->d"').equivalent
-    assert changes.without("a b", "c->d").change == 'remove "a b" -> "c->d"'
-
-
 def test_p_values_of_categories_are_those_of_robust_variances():
     """The likelihood of polychoric correlations is not a likelihood: its differences are too large."""
     sem = bf.LinearSEM(bf.parse("x -> y -> z"), [[0, 0, 0], [0.6, 0, 0], [0, 0.5, 0]], np.eye(3))

@@ -64,20 +64,6 @@ def test_the_score_is_that_of_the_targets_found():
     assert again.targets == result.targets
 
 
-def test_a_probability_weighs_two_scores():
-    # One graph is far better than all others, so its two scores say it all.
-    data = experiments(1)
-    result = bf.greedy_search(data, rng=1, window=1e-9, **QUICK)
-    (target,) = (t for t in result.targets if t.variable == "w")
-    assert not target.chosen
-    both = [
-        bf.score(result.graph, [data[0], bf.Condition(data[1].data, targets=targets, name="c1")])
-        for targets in (["y"], ["y", "w"])
-    ]
-    odds = np.exp(800 * (both[1] - both[0]))
-    assert target.probability == pytest.approx(odds / (1 + odds), rel=1e-6)
-
-
 def every_place(data):
     """Return the best score over all graphs for all targets of the last condition."""
     graphs, best = all_baps(3), {}
@@ -116,14 +102,6 @@ def test_all_graphs_with_all_targets(seed):
         worth = np.array([[best[T] for T in pair] for pair in pairs]) - result.score
         odds = np.exp(300 * worth)
         assert row.probability == pytest.approx(odds[:, 0].sum() / odds.sum(), abs=1e-6)
-
-
-def test_no_target_where_nothing_was_done():
-    rng = np.random.default_rng(3)
-    data = [bf.Condition(rows(rng)), bf.Condition(rows(rng), targets="learn")]
-    result = bf.greedy_search(data, rng=1, **QUICK)
-    assert not any(t.chosen for t in result.targets)
-    assert "learned targets: none" in str(result)
 
 
 def test_a_variable_is_left_alone_somewhere():

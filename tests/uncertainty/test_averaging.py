@@ -392,13 +392,6 @@ def test_print_lists_probable_effects_only():
     assert len(average.to_frame()) == 42
 
 
-def test_small_effects_are_not_printed_as_zero():
-    S = [[1e6, 80.0], [80.0, 1.0]]  # an effect of 0.00008
-    average = bf.averaged_effects([bf.parse("x -> y")], cov=S, n=1000)
-    assert " 0.0000 " not in str(average)
-    assert "0.0000 " not in repr(average.effect(of="x", on="y"))
-
-
 def test_small_effects_beside_large_ones_are_not_printed_as_zero():
     units = np.array([1e7, 1.0, 1e-7])  # the effect of x on y is about 5e-8, that of z on y 5e6
     S = np.array([[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]) * np.outer(units, units)
@@ -437,27 +430,13 @@ def t5_rows(sem, n, seed):
     return dict(zip(sem.graph.nodes, rows.T, strict=True))
 
 
-def test_heavy_tails_weaken_the_evidence():
-    # Pairs that are not adjacent in the true graph.
-    sem = bf.random_sem(bf.parse("x -> y <- z, y -> w"), rng=1)
-    false = np.array([[0, 0, 1, 1], [0, 0, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]], dtype=bool)
-    robust, standard = [], []
-    for seed in range(4):
-        result = bf.exhaustive_search(t5_rows(sem, 1000, seed))
-        average = bf.averaged_effects(result)
-        normal = bf.averaged_effects(result, se="standard")
-        fit = bf.fit(result.graph, result.moments, test="satorra-bentler")
-        assert average.scaling == pytest.approx(max(1, fit.chi2 / fit.scaled.chi2), rel=1e-6)
-        assert normal.scaling == 1.0
-        robust.append(average.adjacent[false].mean())
-        standard.append(normal.adjacent[false].mean())
-    assert np.mean(robust) < 0.9 * np.mean(standard)
-
-
 def test_the_weights_are_those_of_a_smaller_sample():
     sem = bf.random_sem(bf.parse("x -> y <- z"), rng=1)
     result = bf.exhaustive_search(t5_rows(sem, 500, 3))
     average = bf.averaged_effects(result)
+    fit = bf.fit(result.graph, result.moments, test="satorra-bentler")
+    assert average.scaling == pytest.approx(fit.chi2 / fit.scaled.chi2, rel=1e-6)
+    assert bf.averaged_effects(result, se="standard").scaling == 1.0
     S, n = result.moments.S, round(500 / average.scaling)
     assert average.scaling > 1.3
     smaller = bf.averaged_effects(bf.exhaustive_search(cov=S, n=n, ddof=0), window=15.0)

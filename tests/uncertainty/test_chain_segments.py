@@ -1,7 +1,5 @@
 """Chains in segments, on threads and on executors: the same samples, and none are lost."""
 
-import os
-import signal
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import combinations
@@ -83,16 +81,6 @@ def test_conditions_few_rows_and_searches_travel():
             for executor in (None, Clumsy(never))
         )
         assert same_samples(here, there)
-
-
-def test_averages_are_the_same():
-    search = bf.greedy_search(cov=S, n=100, restarts=2, rounds=0, proof=False, rng=0)
-    here = bf.averaged_effects(search, steps=2000, rng=1)
-    there = bf.averaged_effects(search, steps=2000, rng=1, executor=Backwards())
-    assert same_samples(here.samples, there.samples)
-    for name in ("probability", "mean", "lower", "upper", "directed", "bidirected"):
-        np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
-    assert there.complete
 
 
 def test_progress_goes_up_to_the_end():
@@ -313,22 +301,6 @@ def test_averages_of_the_samples_so_far():
     with pytest.raises(bf.errors.WorkInterrupted) as stopped:
         bf.averaged_effects(search, steps=2000, rng=1, progress=interrupt_at(1500))
     assert isinstance(stopped.value.result, bf.AveragedEffects)
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_killed_process():
-    whole = bf.structure_mcmc(**OPTIONS)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        victim = processes.submit(os.getpid).result()
-
-        def kill(progress):
-            if progress.done >= 4500:
-                os.kill(victim, signal.SIGKILL)
-
-        with pytest.raises(bf.errors.WorkersLost, match="BrokenProcessPool") as caught:
-            bf.structure_mcmc(**OPTIONS, executor=processes, progress=kill)
-    cut = caught.value.result
-    np.testing.assert_array_equal(cut.states, whole.states[:, : cut.states.shape[1]])
 
 
 # --- the chains of the core -----------------------------------------------------------------------

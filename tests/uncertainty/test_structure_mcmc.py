@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 
 import numpy as np
 import pytest
@@ -76,22 +75,6 @@ def test_chains_know_what_a_search_found():
     assert known.issuperset(near)
     with pytest.raises(bf.BowfreeError, match="n = 100: a SearchResult has its own data"):
         bf.structure_mcmc(search, n=100)
-
-
-def test_time_limit():
-    S = random_covariance(np.random.default_rng(5), 5, 100)
-    began = time.monotonic()
-    cut = bf.structure_mcmc(
-        cov=S, n=100, steps=10**9, burn_in=100, thin=10, chains=3, n_jobs=2, rng=4, time_limit=0.5
-    )
-    assert time.monotonic() - began < 3
-    assert not cut.complete
-    assert "NOT COMPLETE" in str(cut)
-    assert cut.scores.shape[0] == 3
-    assert cut.scores.shape[1] >= 4
-    assert cut.states.shape[:2] == cut.scores.shape
-    with pytest.raises(bf.BowfreeError, match="the time limit was reached before"):
-        bf.structure_mcmc(cov=S, n=100, steps=10**9, rng=4, time_limit=0.05)
 
 
 def test_chains_that_have_not_mixed():
@@ -271,3 +254,29 @@ def test_pool_outside_of_the_space():
     assert all(graph.n_edges > 1 for graph, _ in found.pool)
     samples = bf.structure_mcmc(found, max_edges=1, steps=4000, rng=1)
     assert max(graph.n_edges for graph in samples.counts()) == 1
+
+
+# --- spaces with limits: single changes would have to pass through improbable graphs ---------------
+
+# x is correlated with y and with z equally: by symmetry both pairs are equally probable.
+SYMMETRIC = [[1.0, 0.7, 0.7], [0.7, 1.0, 0.8], [0.7, 0.8, 1.0]]
+
+
+@pytest.mark.parametrize("limits", [{"max_in_degree": 1}, {"max_edges": 2}])
+@pytest.mark.parametrize("seed", range(3))
+def test_both_modes_are_visited(limits, seed):
+    samples = bf.structure_mcmc(cov=SYMMETRIC, n=150, ddof=0, steps=100_000, rng=seed, **limits)
+    adjacent = samples.directed + samples.directed.T + samples.bidirected
+    assert adjacent[0, 1] == pytest.approx(adjacent[0, 2], abs=0.02)
+    assert samples.mixed
+
+
+def test_exchanges_keep_the_posterior():
+    """Edge probabilities equal those of the enumeration of all graphs in the space."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4))
+    limits = {"max_edges": 3}
+    exact = bf.averaged_effects(bf.exhaustive_search(X, penalty=0.5, **limits), window=40)
+    samples = bf.structure_mcmc(X, rng=1, steps=200_000, **limits)
+    np.testing.assert_allclose(samples.directed, exact.directed, atol=0.015)
+    np.testing.assert_allclose(samples.bidirected, exact.bidirected, atol=0.015)
