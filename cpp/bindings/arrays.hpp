@@ -19,6 +19,7 @@
 
 #include "graph/edge.hpp"
 #include "graph/graph.hpp"
+#include "search/pool.hpp"
 #include "space/rules.hpp"
 
 namespace bowfree::bindings {
@@ -162,6 +163,21 @@ class GraphStack {
     std::size_t d_, words_, n_graphs_ = 0;
     std::vector<Word> parents_, spouses_;
 };
+
+/// Parents and spouses, (graphs, d, words) each, and the scores.
+using ScoredStack = std::tuple<nb::ndarray<nb::numpy, Word>, nb::ndarray<nb::numpy, Word>,
+                               nb::ndarray<nb::numpy, double>>;
+
+inline ScoredStack to_scored_stack(int d, const std::vector<Scored>& graphs) {
+    GraphStack stack(d);
+    std::vector<double> scores;
+    for (const auto& [graph, score] : graphs) {
+        stack.push(graph);
+        scores.push_back(score);
+    }
+    auto [parents, spouses] = std::move(stack).to_python();
+    return {std::move(parents), std::move(spouses), to_numpy(std::move(scores))};
+}
 
 inline BitArrays to_bits(const Graph& graph) {
     GraphStack one(graph.d());

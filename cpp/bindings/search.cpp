@@ -59,21 +59,6 @@ Named to_dict(int index, const Run& run) {
     return found;
 }
 
-/// Parents and spouses, (graphs, d, words) each, and the scores.
-using ScoredStack =
-    std::tuple<nb::ndarray<nb::numpy, Word>, nb::ndarray<nb::numpy, Word>, std::vector<double>>;
-
-ScoredStack to_scored_stack(int d, const std::vector<Scored>& graphs) {
-    GraphStack stack(d);
-    std::vector<double> scores;
-    for (const auto& [graph, score] : graphs) {
-        stack.push(graph);
-        scores.push_back(score);
-    }
-    auto [parents, spouses] = std::move(stack).to_python();
-    return {std::move(parents), std::move(spouses), std::move(scores)};
-}
-
 /// The pool of all runs with newly computed scores, best first, then by key. In a stopped search a
 /// graph whose districts are no longer cached keeps its earlier score.
 ScoredStack sorted_pool(Search& search) {
@@ -243,12 +228,6 @@ void bind_search(nb::module_& m) {
              "The best graphs: parents and spouses, (graphs, d, words), and their scores.")
         .def("ranked_pool", &ranked_pool,
              "The pool of complete runs, with the scores by which it is ranked.")
-        .def(
-            "permits",
-            [](Search& self, const Bits& parents, const Bits& spouses) {
-                return self.rules().permits(to_graph(parents, spouses));
-            },
-            "parents"_a, "spouses"_a, "True when the graph satisfies the rules.")
         .def(
             "score",
             [](Search& self, const Bits& parents, const Bits& spouses) {

@@ -91,25 +91,12 @@ class PythonChains {
     }
 
     bool run(std::int64_t steps, std::int64_t thin, int n_threads, std::optional<double> seconds) {
-        return interruptibly(seconds, [&](const Stop& stop) {
-            try {
-                chains_.run(steps, thin, n_threads, stop);
-                return true;
-            } catch (const Stopped&) {
-                return false;
-            }
-        });
+        return in_time(seconds,
+                       [&](const Stop& stop) { chains_.run(steps, thin, n_threads, stop); });
     }
 
     bool begin_segment(std::optional<double> seconds) {
-        return interruptibly(seconds, [&](const Stop& stop) {
-            try {
-                chains_.begin_segment(stop);
-                return true;
-            } catch (const Stopped&) {
-                return false;
-            }
-        });
+        return in_time(seconds, [&](const Stop& stop) { chains_.begin_segment(stop); });
     }
 
     State state(std::size_t c) const {
@@ -182,23 +169,25 @@ class PythonChains {
         return found;
     }
 
-    Named pool() const {
-        const auto best = interruptibly([&](const Stop& stop) { return chains_.pool(stop); });
-        std::vector<double> scores;
-        GraphStack graphs(d_);
-        for (const Scored& scored : best) {
-            scores.push_back(scored.score);
-            graphs.push(scored.graph);
-        }
-        auto [parents, spouses] = std::move(graphs).to_python();
-        Named found;
-        found["parents"] = parents;
-        found["spouses"] = spouses;
-        found["scores"] = to_numpy(std::move(scores));
-        return found;
+    ScoredStack pool() const {
+        return to_scored_stack(d_,
+                               interruptibly([&](const Stop& stop) { return chains_.pool(stop); }));
     }
 
   private:
+    /// Returns false if time was up before the end of the work.
+    template <class Work>
+    static bool in_time(std::optional<double> seconds, Work&& work) {
+        return interruptibly(seconds, [&](const Stop& stop) {
+            try {
+                work(stop);
+                return true;
+            } catch (const Stopped&) {
+                return false;
+            }
+        });
+    }
+
     static JointData conditions(const Data& data, const std::vector<int>& sizes) {
         auto joint = to_conditions(data);
         expect_sizes(sizes, joint);

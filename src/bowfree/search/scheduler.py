@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from bowfree import _core
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import split_blocks
-from bowfree.data.sample import NonGaussianRows
+from bowfree.data.sample import Floats, NonGaussianRows
 from bowfree.errors import BowfreeError, CheckpointError
 from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
@@ -172,11 +172,11 @@ def to_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> SearchRu
     )
 
 
-def to_pool(names: tuple[str, ...], found: tuple[Bits, Bits, list[float]]) -> list[ScoredGraph]:
+def to_pool(names: tuple[str, ...], found: tuple[Bits, Bits, Floats]) -> list[ScoredGraph]:
     """Convert a pool from the form of the core: bits of shape (graphs, d, words), and scores."""
     parents, spouses, scores = found
     graphs = graphs_of_bits(names, parents, spouses)
-    return [ScoredGraph(*pair) for pair in zip(graphs, scores, strict=True)]
+    return list(map(ScoredGraph, graphs, scores.tolist()))
 
 
 @dataclass

@@ -278,7 +278,6 @@ def sample_structures(
             "the time limit was reached before every chain had 4 samples; raise `time_limit`, or "
             "lower `steps`"
         )
-    kept = chains.pool()
     result = StructureSamples(
         names=names,
         scores=samples.scores,
@@ -292,7 +291,7 @@ def sample_structures(
         burn_in=samples.before,
         thin=samples.segment.thin,
         complete=outcome.complete,
-        _pool=(kept["parents"], kept["spouses"], kept["scores"]),
+        _pool=chains.pool(),
     )
     if isinstance(outcome.interruption, WorkersLost):
         outcome.interruption.result = result

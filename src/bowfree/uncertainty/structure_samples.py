@@ -33,7 +33,6 @@ from bowfree.graph.encodings import (
     Bits,
     States,
     graph_of_states,
-    graphs_of_bits,
     index_pairs,
 )
 from bowfree.graph.mixed_graph import MixedGraph
@@ -44,6 +43,7 @@ from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.rows import Row, data_frame
 from bowfree.results.serialization import ToDict
 from bowfree.search.result import ScoredGraph
+from bowfree.search.scheduler import to_pool
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.posterior import GraphPosterior
 
@@ -101,9 +101,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
     @cached_property
     def pool(self) -> tuple[ScoredGraph, ...]:
         """The distinct graphs of largest weight that were visited or proposed, best first."""
-        parents, spouses, scores = self._pool
-        graphs = graphs_of_bits(self.names, parents, spouses)
-        return tuple(map(ScoredGraph, graphs, scores.tolist()))
+        return tuple(to_pool(self.names, self._pool))
 
     @property
     def penalty(self) -> float:
