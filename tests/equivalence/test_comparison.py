@@ -8,7 +8,7 @@ from scipy.stats import chi2, kstest
 
 import bowfree as bf
 from bowfree.equivalence.comparison import case_logliks, weighted_chi2_tail
-from bowfree.model.sandwich import case_scores
+from bowfree.model.inference import case_scores
 
 # chain    x -> y -> z      fork  x <- y -> z    (the same model)
 # collider x -> y <- z      full  x -> y -> z <-> x    (contains all)

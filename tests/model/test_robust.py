@@ -10,8 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bowfree as bf
 from bowfree.data.sample import CompleteRows, normal_gamma
 from bowfree.model.fit_indices import discrepancy
-from bowfree.model.inference import expected_information
-from bowfree.model.sandwich import Sandwich, jacobian, normal_weight
+from bowfree.model.inference import Sandwich, expected_information, jacobian, normal_weight
 from twins import derivatives, implied_covariance, parameter_matrices
 
 #   a -> b -> c,  a <-> c,  d -> b

@@ -32,8 +32,7 @@ from bowfree.model.certificates import warn_if_doubtful
 from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_sample
-from bowfree.model.inference import observed_information
-from bowfree.model.sandwich import case_scores
+from bowfree.model.inference import case_scores, observed_information
 from bowfree.parameters import Correlation, Means, Method, Missing, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.rows import Cell, Row, RowTable, row_table

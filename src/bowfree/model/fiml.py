@@ -31,10 +31,11 @@ from bowfree.model.inference import (
     Information,
     Parameter,
     baseline_model,
+    jacobian,
+    normal_weight,
     parameter_values,
     split_parameters,
 )
-from bowfree.model.sandwich import jacobian, normal_weight
 from bowfree.parameters import StandardErrorKind, TestKind
 
 _MOST_STEPS = 200

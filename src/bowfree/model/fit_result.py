@@ -49,9 +49,8 @@ from bowfree.model.fit_summary import (
     summarize,
     text_parts,
 )
-from bowfree.model.inference import Information, Resamples, StandardErrors
+from bowfree.model.inference import Information, MomentVariation, Resamples, StandardErrors
 from bowfree.model.linear_sem import LinearSEM
-from bowfree.model.sandwich import MomentVariation
 from bowfree.parameters import Baseline, Method, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
 from bowfree.results.frozen import Frozen, lock_arrays

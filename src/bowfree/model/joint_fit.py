@@ -34,10 +34,10 @@ from bowfree.model.inference import (
     Information,
     Parameter,
     baseline_model,
+    case_scores,
     expected_information,
     observed_information,
 )
-from bowfree.model.sandwich import case_scores
 from bowfree.parameters import StandardErrorKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell, p_text
 from bowfree.results.frozen import lock_arrays

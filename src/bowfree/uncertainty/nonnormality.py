@@ -25,9 +25,8 @@ from bowfree.data.sample import Floats
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
-from bowfree.model.inference import observed_information
+from bowfree.model.inference import Sandwich, observed_information
 from bowfree.model.joint_fit import JointFit
-from bowfree.model.sandwich import Sandwich
 from bowfree.results.rows import Row
 
 LARGE = 2.0  # ratio of standard errors from which an edge is named
