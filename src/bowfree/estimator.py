@@ -28,14 +28,11 @@ from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.comparison import case_logliks
 from bowfree.errors import DataError
 from bowfree.formats.matrices import to_matrix
-from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_quietly
 from bowfree.model.linear_sem import LinearSEM
 from bowfree.parameters import Errors, GraphClass, Penalty, complete_docstring
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import Strategy, StrategyName
-from bowfree.search.result import SearchResult
 from bowfree.space.knowledge import Knowledge
 
 Floats = npt.NDArray[np.float64]
@@ -135,19 +132,6 @@ class BAPLearner(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    causal_graph_: MixedGraph
-    adjacency_matrix_: Floats
-    B_: Floats
-    Omega_: Floats
-    location_: Floats
-    covariance_: Floats
-    precision_: Floats
-    score_: float
-    search_result_: SearchResult
-    fitted_model_: Fit
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[np.object_]
 
     def fit(self, X: Any, y: Any = None) -> BAPLearner:
         """Search for the best graph and fit it.

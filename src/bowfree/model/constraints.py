@@ -24,6 +24,7 @@ from bowfree.model.inference import (
     Parameter,
     expected_information,
     observed_information,
+    parameter_matrices,
     split_parameters,
 )
 from bowfree.text_reading import short_repr
@@ -119,10 +120,7 @@ def fit_constrained(start: Fit, constraints: Constraints) -> Fit:
     n_B = len(i)
 
     def model(theta: Floats) -> tuple[Floats, Floats]:
-        B, Omega = np.zeros((d, d)), np.zeros((d, d))
-        B[i, j] = theta[:n_B]
-        Omega[a, b] = Omega[b, a] = theta[n_B:]
-        return B, Omega
+        return parameter_matrices(d, parameters, theta)
 
     def objective(theta: Floats) -> float:
         B, Omega = model(theta)

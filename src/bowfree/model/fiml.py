@@ -31,8 +31,10 @@ from bowfree.model.inference import (
     Information,
     Parameter,
     baseline_model,
+    implied_covariance,
     jacobian,
     normal_weight,
+    parameter_matrices,
     parameter_values,
     split_parameters,
 )
@@ -69,21 +71,11 @@ class _Point:
 
     @property
     def matrices(self) -> tuple[Floats, Floats]:
-        d = len(self.mu)
-        B, Omega = np.zeros((d, d)), np.zeros((d, d))
-        for (matrix, i, j), value in zip(self.parameters, self.values, strict=True):
-            if matrix == "B":
-                B[i, j] = value
-            else:
-                Omega[i, j] = Omega[j, i] = value
-        return B, Omega
+        return parameter_matrices(len(self.mu), self.parameters, self.values)
 
     @property
     def Sigma(self) -> Floats:
-        B, Omega = self.matrices
-        E = total_effect_matrix(B)
-        Sigma: Floats = E @ Omega @ E.T
-        return (Sigma + Sigma.T) / 2
+        return implied_covariance(*self.matrices)
 
     @cached_property
     def loglik(self) -> float:

@@ -86,6 +86,24 @@ def parameter_values(B: Floats, Omega: Floats, parameters: Sequence[Parameter]) 
     return np.array([(B if kind == "B" else Omega)[i, j] for kind, i, j in parameters])
 
 
+def parameter_matrices(
+    d: int, parameters: Sequence[Parameter], values: Floats, fill: float = 0.0
+) -> tuple[Floats, Floats]:
+    """Return B and Omega that have these values of the parameters, and `fill` elsewhere."""
+    q_B, directed, (a, b), _ = split_parameters(parameters)
+    B, Omega = np.full((d, d), fill), np.full((d, d), fill)
+    B[directed] = values[:q_B]
+    Omega[a, b] = Omega[b, a] = values[q_B:]
+    return B, Omega
+
+
+def implied_covariance(B: Floats, Omega: Floats) -> Floats:
+    """Return ``(I - B)^-1 Omega (I - B)^-T``, exactly symmetric."""
+    E = total_effect_matrix(B)
+    Sigma = E @ Omega @ E.T
+    return Sigma / 2 + Sigma.T / 2  # rounding leaves the product slightly asymmetric
+
+
 def parameter_edge(names: Sequence[str], parameter: Parameter) -> tuple[str, str, str]:
     """Return a parameter as ("x", "->", "y"), ("x", "<->", "y") or ("x", "variance", "x")."""
     kind, i, j = parameter
@@ -355,8 +373,9 @@ class MomentVariation:
         if self.fixed and kind in ("robust", "satorra-bentler"):
             assert isinstance(rows, CompleteRows)
             Gamma = rows.gamma(self.fixed)
-        clustered = isinstance(rows, CompleteRows) and rows.clusters is not None
-        means = rows.mean_gamma() if clustered else None
+        means = None
+        if isinstance(rows, CompleteRows) and rows.clusters is not None:
+            means = rows.mean_gamma()
         B, Omega, Sigma, parameters, K = self.B, self.Omega, self.Sigma, self.parameters, self.K
         if of_baseline:
             Sigma, parameters = baseline_model(S, self.exogenous)
@@ -414,20 +433,15 @@ class StandardErrors(TextDisplay, ToDict, Frozen):
     @property
     def B(self) -> Floats:
         """Entry ``[i, j]`` belongs to the effect of j on i; NaN without an edge."""
-        return self._matrix("B")
+        return self._matrices()[0]
 
     @property
     def Omega(self) -> Floats:
         """Variances on the diagonal, bidirected edges off it; NaN without an edge."""
-        Omega = self._matrix("Omega")
-        return np.fmax(Omega, Omega.T)
+        return self._matrices()[1]
 
-    def _matrix(self, wanted: Literal["B", "Omega"]) -> Floats:
-        matrix = np.full((len(self.names), len(self.names)), np.nan)
-        for (kind, i, j), error in zip(self.parameters, self.values, strict=True):
-            if kind == wanted:
-                matrix[i, j] = error
-        return matrix
+    def _matrices(self) -> tuple[Floats, Floats]:
+        return parameter_matrices(len(self.names), self.parameters, self.values, np.nan)
 
     def _content(self) -> Any:
         return {**vars(self), "B": self.B, "Omega": self.Omega}

@@ -20,14 +20,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from bowfree import _core
 from bowfree.data.covariance import check_definite, safe_inverse, total_effect_matrix
 from bowfree.data.joint_moments import ConditionMoments, JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.sample import Floats, Indices, inverse_covariance
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.graph.text import quote
 from bowfree.model.fit_indices import FitIndices, chi2_upper_tail, discrepancy, fit_indices, srmr
 from bowfree.model.fit_result import Fit
 from bowfree.model.inference import (
@@ -35,7 +33,9 @@ from bowfree.model.inference import (
     Parameter,
     baseline_model,
     case_scores,
+    edge_label,
     expected_information,
+    implied_covariance,
     observed_information,
 )
 from bowfree.parameters import StandardErrorKind
@@ -220,22 +220,28 @@ class JointFit(Fit):
         chi-square 10.911 on 3 df, p = 0.0122
         """
         separate, n_separate = 0.0, 0
-        for condition, part in zip(self._joint.conditions, self._variation.models, strict=True):
-            graph = cut_graph(self.graph, condition)
+        for condition, graph, fit in self._separate_fits():
             n_separate += len(graph) + graph.n_edges
-            try:
-                check_definite(graph.nodes, part.S, condition.n, graph)
-            except DataError:
+            if fit is None or not fit.converged:
                 separate = math.nan
-                continue
-            own = _core.fit_graph(np.ascontiguousarray(part.S), *graph._bits())
-            if not all(own.converged):
-                separate = math.nan
-            separate -= condition.n / 2 * (len(graph) * math.log(2 * math.pi) + sum(own.objective))
+            else:
+                objective = sum(district.objective for district in fit.certificate)
+                separate -= condition.n / 2 * (len(graph) * math.log(2 * math.pi) + objective)
         df = n_separate + self._variation.n_means()
         df -= len(self._variation.estimable) + self._own_total[1]
         chi2 = max(0.0, 2 * (separate - self.loglik)) if not math.isnan(separate) else math.nan
         return SharingTest(chi2, df, chi2_upper_tail(chi2, df))
+
+    def _separate_fits(self) -> Iterator[tuple[ConditionMoments, MixedGraph, Fit | None]]:
+        """Yield each condition with the fit to it alone; None if it has too few rows."""
+        from bowfree.model.fitting import fit_moments
+
+        for condition, part in zip(self._joint.conditions, self._variation.models, strict=True):
+            graph, fit = cut_graph(self.graph, condition), None
+            with suppress(DataError):
+                check_definite(graph.nodes, part.S, condition.n, graph)
+                fit = fit_moments(graph, Moments._unchecked(graph.nodes, part.S, condition.n))
+            yield condition, graph, fit
 
     def estimates_by_condition(self) -> ConditionEstimates:
         """Fit each condition by itself, and test whether the estimates are equal.
@@ -257,21 +263,12 @@ class JointFit(Fit):
         edge                  a              b  chi-square  df       p
         x1 -> x2  0.500 (0.087)  0.100 (0.099)        9.20   1  0.0024
         """
-        from bowfree.model.fitting import fit_moments
-
         found: dict[tuple[str, str], tuple[float, float]] = {}
-        edges = [f"{quote(a)} {mark} {quote(b)}" for a, mark, b in self.graph.edges]
-        for condition, part in zip(self._joint.conditions, self._variation.models, strict=True):
-            graph = cut_graph(self.graph, condition)
-            with suppress(DataError):
-                check_definite(graph.nodes, part.S, condition.n, graph)
-                moments = Moments._unchecked(graph.nodes, part.S, condition.n)
-                for row in fit_moments(graph, moments).estimates():
-                    if row.a != row.b:
-                        edge = f"{quote(row.a)} {row.mark} {quote(row.b)}"
-                        found[edge, condition.name] = (row.estimate, row.se)
+        for condition, _, fit in self._separate_fits():
+            for row in () if fit is None else fit.estimates():
+                found[row.label, condition.name] = (row.estimate, row.se)
         rows = []
-        for edge in edges:
+        for edge in (edge_label(*edge) for edge in self.graph.edges):
             own = {c.name: found.get((edge, c.name), (math.nan, math.nan)) for c in self.conditions}
             estimates, errors = (
                 np.array([pair for pair in own.values() if pair[1] > 0]).reshape(-1, 2).T
@@ -280,18 +277,9 @@ class JointFit(Fit):
             df = max(len(weights) - 1, 0)
             shift = estimates - weights @ estimates / weights.sum() if df else np.zeros(0)
             chi2 = float(weights @ shift**2) if df else math.nan
+            test = {"chi2": chi2, "df": df, "p_value": chi2_upper_tail(chi2, df)}
             for name, (estimate, se) in own.items():
-                rows.append(
-                    Row(
-                        edge=edge,
-                        condition=name,
-                        estimate=estimate,
-                        se=se,
-                        chi2=chi2,
-                        df=df,
-                        p_value=chi2_upper_tail(chi2, df) if df else math.nan,
-                    )
-                )
+                rows.append(Row(edge=edge, condition=name, estimate=estimate, se=se, **test))
         return ConditionEstimates(tuple(rows))
 
     def _content(self) -> Any:
@@ -362,9 +350,7 @@ class ConditionModel(NamedTuple):
         return B, Omega, S
 
     def Sigma(self) -> Floats:
-        E = total_effect_matrix(self.B)
-        Sigma: Floats = E @ self.Omega @ E.T
-        return (Sigma + Sigma.T) / 2
+        return implied_covariance(self.B, self.Omega)
 
 
 def condition_model(
@@ -439,6 +425,10 @@ class JointVariation:
         Parameters that are specific to a condition are estimated, too; they follow the shared ones
         in the sum, so that the inverse accounts for them.
         """
+        return self._of_parameters(self._inverse(self._information(information)))
+
+    def _information(self, information: Information) -> Floats:
+        """Return the sum of the information matrices of all conditions."""
         blocks, size = self._numbered()
         total = np.zeros((size, size))
         for condition, part, numbers, local in blocks:
@@ -448,7 +438,7 @@ class JointVariation:
             else:
                 block = observed_information(B, Omega, S, condition.n, local)
             total[np.ix_(numbers, numbers)] += block
-        return self._of_parameters(self._inverse(total))
+        return total
 
     def robust(self) -> tuple[float, Floats, Floats]:
         """Return the mean of chi-square if the graph is correct, and covariances of the estimates.
@@ -457,26 +447,21 @@ class JointVariation:
         Bentler's factor, and the sandwich; the last matrix is that of normal theory.
         """
         blocks, size = self._numbered()
-        expected, J, K = (np.zeros((size, size)) for _ in range(3))
-        mean = 0.0
+        K, mean = np.zeros((size, size)), 0.0
         for condition, part, numbers, local in blocks:
             assert condition.deviations is not None  # checked by the caller
             X, W = condition.deviations[:, part.varying], inverse_covariance(part.Sigma())
             WS = W @ part.S
             # tr(V Gamma), from the Mahalanobis distances; with shared means also that of the mean.
             mean += (np.mean(np.sum(X @ W * X, axis=1) ** 2) - np.sum(WS * WS.T)) / 2
-            B, Omega, S = part.with_constant()
             if part.intercepts is not None:
                 mean += np.trace(WS)
                 X = np.column_stack([X + part.mean, np.ones(len(X))])
-            scores = case_scores(B, Omega, X, local)
+            scores = case_scores(*part.with_constant()[:2], X, local)
             scores -= scores.mean(axis=0)
-            place = np.ix_(numbers, numbers)
-            expected[place] += expected_information(B, Omega, condition.n, local)
-            J[place] += observed_information(B, Omega, S, condition.n, local)
-            K[place] += scores.T @ scores
-        mean -= np.sum(self._inverse(expected) * K)
-        inverse = self._inverse(J)
+            K[np.ix_(numbers, numbers)] += scores.T @ scores
+        mean -= np.sum(self._inverse(self._information("expected")) * K)
+        inverse = self._inverse(self._information("observed"))
         return mean, self._of_parameters(inverse @ K @ inverse), self._of_parameters(inverse)
 
     def _numbered(

@@ -25,6 +25,7 @@ from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.graph.paths import Path, Trek
 from bowfree.graph.text import quote
 from bowfree.model.effect_tables import TotalEffects
+from bowfree.model.inference import implied_covariance
 from bowfree.parallel.budget import random_generator
 from bowfree.parameters import Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count, shorten_list
@@ -164,9 +165,7 @@ class LinearSEM(GraphDisplay, Frozen):
 
     def covariance(self) -> Floats:
         """Return Sigma = (I - B)^-1 Omega (I - B)^-T, the covariance of X (eq. covmat)."""
-        E = total_effect_matrix(self.B)
-        Sigma = E @ self.Omega @ E.T
-        return Sigma / 2 + Sigma.T / 2  # rounding leaves the product slightly asymmetric
+        return implied_covariance(self.B, self.Omega)
 
     def standardized(self) -> LinearSEM:
         """Return the model in units in which every variable has variance 1 (section 2.2)."""
