@@ -6,15 +6,20 @@ each followed by its expected output (or by nothing: any output). `toml`: writte
 its first comment names. `...` in an expected output matches anything.
 """
 
+import ast
 import contextlib
 import doctest
+import functools
+import importlib
 import importlib.util
 import inspect
 import io
+import pkgutil
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -25,6 +30,12 @@ from bowfree import formats
 from bowfree.cli import main
 
 ROOT = Path(__file__).parents[2]
+
+
+def text_of(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
 BLOCK = re.compile(r"^```(python|console|toml|text)\n(.*?)^```\n(\n*)", re.DOTALL | re.MULTILINE)
 DOCUMENTS = [
     path.relative_to(ROOT).as_posix()
@@ -66,7 +77,7 @@ def run_console(block):
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_code_blocks_run(name, tmp_path, monkeypatch):
-    text = (ROOT / name).read_text(encoding="utf-8")
+    text = text_of(name)
     monkeypatch.chdir(tmp_path)  # examples write files
     namespace, printed, end = {}, None, 0
     for block in BLOCK.finditer(text):
@@ -107,7 +118,7 @@ def test_the_runner_can_fail(tmp_path, monkeypatch):
 
 
 def test_every_format_is_in_the_table():
-    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    text = text_of("docs/formats.md")
     named = re.findall(r"^\| `([\w-]+)` \|", text, flags=re.MULTILINE)
     assert named == list(formats.FORMATS)
 
@@ -166,3 +177,100 @@ def anchors(page):
     """Return the anchors of the headings of a page."""
     found = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+
+
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(bowfree.__path__, "bowfree.")
+    if not module.name.endswith(("._core", ".__main__"))
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    result = doctest.testmod(
+        importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    )
+    assert result.failed == 0
+    if "plot" in name:
+        importlib.import_module("matplotlib.pyplot").close("all")
+
+
+# The numbered items of the paper: how many there are; each must be in the map once.
+KINDS = ("Algorithm", "Corollary", "Definition", "Equation", "Figure", "Lemma", "Theorem")
+NUMBERED = [
+    f"{kind} {number + 1}"
+    for kind, last in zip(KINDS, (1, 2, 3, 13, 7, 5, 5), strict=True)
+    for number in range(last)
+]
+
+
+def table_rows(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """Return the rows of all tables in a document that have exactly these columns."""
+    rows = []
+    header: tuple[str, ...] = ()
+    for line in text_of(f"docs/{name}").splitlines():
+        if not line.startswith("|"):
+            header = ()
+            continue
+        cells = tuple(cell.strip() for cell in line.strip("|").split("|"))
+        if not header:
+            header = cells
+        elif not set(line) <= set("|-") and header == columns:
+            assert len(cells) == len(columns), f"{name}: wrong number of cells in {line}"
+            rows.append(dict(zip(columns, cells, strict=True)))
+    return rows
+
+
+MAP = table_rows("paper-map.md", ("paper", "label", "what", "function", "test"))
+ERRATA = table_rows("errata.md", ("place", "there", "here", "why", "test"))
+FUNCTIONS = sorted({entry.strip() for row in MAP for entry in row["function"].split(",")})
+TESTS = sorted({entry.strip() for row in MAP + ERRATA for entry in row["test"].split(",")})
+
+
+def test_every_numbered_item_is_there_once():
+    assert len(ERRATA) >= 12  # the tables are found
+    items = [row["paper"] for row in MAP]
+    assert sorted(item for item in items if re.fullmatch(r"[A-Z]\w+ \d+", item)) == sorted(NUMBERED)
+
+
+@pytest.mark.parametrize("entry", FUNCTIONS)
+def test_function_exists(entry):
+    named = re.fullmatch(r"`bowfree\.([\w.]+)`", entry)
+    assert named, f"{entry!r} is not `bowfree.name`"
+    functools.reduce(getattr, named[1].split("."), bowfree)
+
+
+@functools.cache
+def collected_from(path: str) -> set[str]:
+    """Return the names of the tests that pytest collects from a file."""
+    found = set()
+    for node in ast.parse(text_of(path)).body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            found |= {
+                f"{node.name}::{method.name}"
+                for method in node.body
+                if isinstance(method, ast.FunctionDef) and method.name.startswith("test")
+            }
+    return found
+
+
+@pytest.mark.parametrize("entry", TESTS)
+def test_test_exists(entry):
+    named = re.fullmatch(r"`(tests/(?:\w+/)?test_\w+\.py)::([\w:]+)`", entry)
+    assert named, f"{entry!r} is not `tests/package/test_x.py::test_name`"
+    assert named[2] in collected_from(named[1])
+
+
+def test_the_version_is_the_same_everywhere():
+    assert tomllib.loads(text_of("pyproject.toml"))["project"]["version"] == bowfree.__version__
+    assert f"\nversion: {bowfree.__version__}\n" in text_of("CITATION.cff")
+
+
+def test_the_newest_release_in_the_change_log_is_this_version():
+    headings = re.findall(r"^## \[?([\w.]+)\]?(?: - (.*))?$", text_of("CHANGELOG.md"), re.MULTILINE)
+    version, date = next(heading for heading in headings if heading[0] != "Unreleased")
+    assert version == bowfree.__version__
+    assert f"\ndate-released: {date}\n" in text_of("CITATION.cff")

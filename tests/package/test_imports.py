@@ -5,6 +5,8 @@ Imports inside functions are exempt: ``graph.to_svg()`` may load the package tha
 
 import ast
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -79,3 +81,33 @@ def test_includes_of_the_core_point_down():
         included = re.findall(r'#include "(\w+)/', path.read_text(encoding="utf-8"))
         above = [other for other in included if LAYERS.index(other) > LAYERS.index(folder)]
         assert not above, f"{path} includes {above}, of a higher layer"
+
+
+HEAVY = {
+    "anywidget", "dask", "jinja2", "joblib", "matplotlib", "narwhals", "networkx", "numpy",
+    "pandas", "polars", "pyarrow", "rich", "scipy", "sklearn", "starlette", "uvicorn",
+}  # fmt: skip
+REPORT = "import sys; print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+
+
+def loaded_by(code):
+    """Return the top-level packages that a fresh interpreter has loaded after `code`."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{REPORT}"], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+def test_the_probe_sees_an_import():
+    assert "numpy" in loaded_by("import bowfree; bowfree.MixedGraph")
+
+
+HELP = "from bowfree.cli import main; main(['--help'], standalone_mode=False)"
+
+
+@pytest.mark.parametrize(
+    ("code", "allowed"), [("import bowfree; dir(bowfree)", set()), (HELP, {"click"})]
+)
+def test_nothing_heavy_is_loaded(code, allowed):
+    """``import bowfree`` and ``bowfree --help`` are fast."""
+    assert loaded_by(code) & (HEAVY | {"click"}) == allowed

@@ -542,3 +542,32 @@ def test_ranks(data, correlation):
     plain = bf.fit(graph, data, correlation=correlation)
     curved = bf.fit(graph, np.exp(data), correlation=correlation)
     pd.testing.assert_frame_equal(curved.to_frame(), plain.to_frame(), check_exact=True)
+
+
+NORMAL = {"se": "standard"}
+
+
+@pytest.mark.parametrize("options", [NORMAL, {}, {"correlation": "spearman"}, {"weights": "w"}])
+@pytest.mark.parametrize("order", ["abcef", "fecba"])
+def test_intervals_of_an_average_of_one_graph_are_those_of_its_fit(order, options):
+    """Skewed data, and a class of one member: intervals are those of the robust total effects.
+
+    The parents of b are inside its district (c) and outside it (a). The tolerance is for the
+    information with normal errors: observed in the average, expected in the fit.
+    """
+    edges = ["a -> b", "c -> b", "c <-> e", "e <-> b", "b -> f", "f <-> a"]
+    graph = bf.parse(", ".join(edges)).reorder(list(order))
+    data = bf.random_sem(graph, rng=5).sample(600, rng=6, as_frame="pandas")
+    if options != NORMAL:
+        data += 0.3 * data**2
+    if "weights" in options:
+        data["w"] = np.random.default_rng(7).uniform(0.2, 3, size=len(data))
+    average = bf.averaged_effects([graph], data, knowledge=bf.Knowledge(required=edges), **options)
+    assert average.se == options.get("se", "robust")
+    effects = bf.fit(graph, data, **{"se": "robust-huber-white"} | options).total_effects()
+    rel = 0.02 if options == NORMAL else 2e-3
+    for cause, on in ("ab", "cb", "cf", "bf", "af"):
+        averaged, fitted = (found.effect(of=cause, on=on) for found in (average, effects))
+        assert averaged.mean == pytest.approx(fitted.estimate, abs=rel * fitted.se)
+        half = (averaged.upper - averaged.lower) / 2
+        assert half == pytest.approx(1.959963984540054 * fitted.se, rel=rel)
