@@ -50,27 +50,14 @@ class Cluster:
     def start(self, kind, *words):
         log = (self.folder / f"{len(self.processes)}.log").open("w")
         command = [sys.executable, "-m", "dask", kind, "--scheduler-file", str(self.file), *words]
-        process = subprocess.Popen(
-            command,
-            stdout=log,
-            stderr=log,
-            cwd=self.folder,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )
+        env = os.environ | {"OMP_NUM_THREADS": "1"}
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, env=env)
         self.processes.append(process)
         return process
 
     def worker(self, *words):
-        return self.start(
-            "worker",
-            "--no-nanny",
-            "--nthreads",
-            "1",
-            "--no-dashboard",
-            "--host",
-            "127.0.0.1",
-            *words,
-        )
+        fixed = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1"]
+        return self.start("worker", *fixed, *words)
 
 
 @contextmanager
@@ -103,7 +90,7 @@ def when_begun(action, tasks=3):
 
 def test_killed_late_and_slow_workers_change_nothing(tmp_path):
     expected = bf.greedy_search(X, **OPTIONS)
-    resampled = bf.bootstrap(X, n_resamples=40, strategy=QUICK, rng=1)
+    resampling = {"n_resamples": 40, "strategy": QUICK, "rng": 1}
     with cluster(tmp_path, 2) as (made, client):
         executor = client.get_executor()
         assert same_search(bf.greedy_search(X, **OPTIONS, executor=executor), expected)
@@ -121,15 +108,8 @@ def test_killed_late_and_slow_workers_change_nothing(tmp_path):
             threading.Timer(1.0, lambda: second.send_signal(signal.SIGCONT)).start()
             threading.Timer(2.0, second.kill).start()
 
-        again = bf.bootstrap(
-            X,
-            n_resamples=40,
-            strategy=QUICK,
-            rng=1,
-            executor=executor,
-            progress=when_begun(disturb),
-        )
-        assert again.graphs == resampled.graphs
+        again = bf.bootstrap(X, **resampling, executor=executor, progress=when_begun(disturb))
+        assert again.graphs == bf.bootstrap(X, **resampling).graphs
         assert again.complete
 
 
@@ -228,10 +208,3 @@ def test_an_address_without_a_scheduler(tmp_path, address, monkeypatch):
     assert found.exit_code == 1
     assert f"--scheduler {address}: no dask scheduler answers" in found.stderr
     assert "Traceback" not in found.stderr
-
-
-def test_a_closed_client(tmp_path):
-    with cluster(tmp_path, 0) as (_, client):
-        executor = client.get_executor()
-    with pytest.raises(bf.errors.WorkersLost, match="after 0 of 12 tasks"):
-        bf.greedy_search(X, **OPTIONS, executor=executor)

@@ -97,6 +97,10 @@ class Copy:
             value = getattr(result, name)
             yield (label, name), float(self.loglik(name, value) if name in LOGLIK else value)
 
+    def value(self, **values):
+        """Return values of variables, in the names, units and with the shifts of the copy."""
+        return {self.names[k]: v * self.unit[k] + self.shift.get(k, 0.0) for k, v in values.items()}
+
     def edges(self, label, graph):
         """Yield an entry for each edge of a graph that was found."""
         for cause, effect in graph.directed:
@@ -141,20 +145,6 @@ def numbers_of_joint_fit(copy, **options):
     yield from copy.scalars("fit", fit, "loglik score aic bic chi2 df p_value rmsea n_parameters")
 
 
-def numbers_of_joint_average(copy):
-    yield from copy.table("averages", bf.averaged_effects([copy.graph], cut(copy)))
-
-
-def numbers_of_intervention(copy):
-    fit = bf.fit(copy.graph, copy.data)
-    value = {copy.names["a"]: 2.0 * copy.unit["a"] + copy.shift.get("a", 0.0)}
-    yield from copy.table("do", bf.intervene(fit, do=value))
-
-
-def numbers_of_bounds(copy):
-    yield from copy.table("bounds", bf.effect_bounds(bf.equivalence_class(copy.graph), copy.data))
-
-
 def numbers_of_comparison(copy):
     smaller = copy.graph.remove(directed=[(copy.names["a"], copy.names["b"])])
     comparison = bf.compare([copy.graph, smaller], copy.data)
@@ -171,34 +161,10 @@ def numbers_of_search(copy, search, **options):
         yield from copy.edges("best graphs", graph)
 
 
-def numbers_of_samples(copy):
-    samples = bf.structure_mcmc(copy.data, rng=1, steps=4000)
-    yield from copy.table("samples", samples)
-
-
 def numbers_of_class(copy):
     members = bf.empirical_class(copy.graph, copy.data, epsilon=0.01)
     yield ("class", "size"), float(members.size)
     yield from copy.table("class", members)
-
-
-def numbers_of_average(copy, **options):
-    average = bf.averaged_effects([copy.graph], copy.data, **options)
-    yield from copy.table("averages", average)
-
-
-def numbers_of_average_after_search(copy):
-    found = bf.greedy_search(copy.data, rng=1)
-    yield from copy.table("averages", bf.averaged_effects(found, steps=4000, rng=1))
-
-
-def numbers_of_districts(copy):
-    scores = bf.model.district_scores(copy.graph, copy.data)
-    yield ("districts", "score"), copy.loglik("score", scores.total)
-
-
-def numbers_of_selection(copy):
-    yield from copy.table("pairs", bf.stability_selection(copy.data, n_halves=10, rng=1))
 
 
 def numbers_of_penalties(copy):
@@ -235,22 +201,19 @@ def numbers_of_bollen_stine(copy):
     yield from (((k, "chi2"), value) for k, value in enumerate(again.chi2_draws))
 
 
-def numbers_of_missing_values(copy):
-    copy = incomplete(copy)
-    yield from copy.table("diagnose", bf.data.diagnose(copy.data))
+def numbers_of_distribution(copy):
     found = bf.data.diagnose(copy.data)
-    for name in ("skewness", "kurtosis", "p_skewness", "p_kurtosis"):
-        yield ("Mardia", name), getattr(found.mardia, name)
-    yield ("Little", "chi2"), bf.moments(copy.data, missing="two-stage").missing_values.statistic
-
-
-def numbers_of_distances(copy):
-    found = bf.data.diagnose(copy.data)
-    for name in ("skewness", "kurtosis", "p_skewness", "p_kurtosis"):
-        yield ("Mardia", name), getattr(found.mardia, name)
+    yield from copy.table("diagnose", found)
+    yield from copy.scalars("Mardia", found.mardia, "skewness kurtosis p_skewness p_kurtosis")
     for k, row in enumerate(found.outliers):
         yield (k, "distance"), row.distance2
         yield (k, "p"), row.p_value
+
+
+def numbers_of_missing_values(copy):
+    copy = incomplete(copy)
+    yield from numbers_of_distribution(copy)
+    yield ("Little", "chi2"), bf.moments(copy.data, missing="two-stage").missing_values.statistic
 
 
 def of_on(copy, of, on):
@@ -326,10 +289,6 @@ def groups(copy):
     return (copy.data[copy.names["e"]].mul(copy.unit["e"]).rank() % 20).astype(int).to_numpy()
 
 
-def numbers_of_clusters(copy):
-    yield from numbers_of_fit(copy, clusters=groups(copy))
-
-
 def numbers_of_nominal(copy):
     """Add an unordered variable of three categories, a cause of b."""
     kind = np.array(["u", "v", "w"])[groups(copy) % 3]
@@ -341,9 +300,12 @@ def numbers_of_nominal(copy):
         yield (*ends, row.mark == "<->", "z"), abs(row.z)
 
 
-def numbers_of_nongaussian_score(copy):
-    moments = bf.moments(copy.data, errors="nongaussian")
-    yield ("score",), copy.loglik("score", bf.score(copy.graph, moments))
+def score_of(copy, score):
+    return [(("score",), copy.loglik("score", score))]
+
+
+def average(copy, *given, **options):
+    return copy.table("averages", bf.averaged_effects(*given, **options))
 
 
 def table_of(function, **options):
@@ -356,36 +318,42 @@ def table_of_data(function, **options):
 
 FUNCTIONS = {
     "moments": table_of_data(bf.moments),
-    "diagnose": table_of_data(bf.data.diagnose),
+    "diagnose": numbers_of_distribution,
     "fit": numbers_of_fit,
     "fit, robust": lambda copy: numbers_of_fit(copy, se="robust", test="satorra-bentler"),
-    "fit, sandwich": lambda copy: numbers_of_fit(
-        copy, se="robust-huber-white", test="yuan-bentler"
-    ),
+    "fit, sandwich": lambda copy: numbers_of_fit(copy, se="robust-huber-white"),
+    "fit, yuan-bentler": lambda copy: numbers_of_fit(copy, test="yuan-bentler"),
     "fit, fixed x": lambda copy: numbers_of_fit(copy, se="robust", fixed_x=True),
     "fit, ricf": lambda copy: numbers_of_fit(copy, method="ricf"),
     "fit, fiml": lambda copy: numbers_of_fit(incomplete(copy), missing="fiml"),
     "fit, two-stage": lambda copy: numbers_of_fit(incomplete(copy), missing="two-stage"),
     "fit, conditions": numbers_of_joint_fit,
     "fit, shared means": lambda copy: numbers_of_joint_fit(copy, means="shared"),
-    "score": lambda copy: [(("score",), copy.loglik("score", bf.score(copy.graph, copy.data)))],
-    "district_scores": numbers_of_districts,
+    "score": lambda copy: score_of(copy, bf.score(copy.graph, copy.data)),
+    "district_scores": lambda copy: score_of(
+        copy, bf.model.district_scores(copy.graph, copy.data).total
+    ),
     "compare": numbers_of_comparison,
     "edge_changes": table_of(bf.edge_changes),
     "constraint_tests": table_of(bf.constraint_tests),
     "independence_tests": table_of(bf.independence_tests),
     "exclude_members": numbers_of_exclusion,
     "nongaussianity": numbers_of_nongaussianity,
-    "intervene": numbers_of_intervention,
-    "effect_bounds": numbers_of_bounds,
+    "intervene": lambda copy: copy.table(
+        "do", bf.intervene(bf.fit(copy.graph, copy.data), do=copy.value(a=2.0))
+    ),
+    "effect_bounds": lambda copy: copy.table(
+        "bounds", bf.effect_bounds(bf.equivalence_class(copy.graph), copy.data)
+    ),
     "empirical_class": numbers_of_class,
     "bootstrap_fit": table_of(bf.bootstrap_fit, n_bootstrap=60, rng=1),
-    "diagnose, distances": numbers_of_distances,
     "diagnose, missing": numbers_of_missing_values,
-    "fit, clusters": numbers_of_clusters,
+    "fit, clusters": lambda copy: numbers_of_fit(copy, clusters=groups(copy)),
     "fit, nominal": numbers_of_nominal,
     "fit, rows": numbers_of_rows,
-    "score, nongaussian": numbers_of_nongaussian_score,
+    "score, nongaussian": lambda copy: score_of(
+        copy, bf.score(copy.graph, copy.data, errors="nongaussian")
+    ),
     "compare, not nested": numbers_of_vuong,
     "path_effects": numbers_of_paths,
     "path_effect_bounds": numbers_of_path_bounds,
@@ -396,13 +364,15 @@ FUNCTIONS = {
     "exhaustive_search": lambda copy: numbers_of_search(copy, bf.exhaustive_search),
     "exact_search": lambda copy: numbers_of_search(copy, bf.exact_search, rng=1),
     "greedy_search": lambda copy: numbers_of_search(copy, bf.greedy_search, rng=1),
-    "structure_mcmc": numbers_of_samples,
-    "averaged_effects": numbers_of_average,
-    "averaged_effects, conditions": numbers_of_joint_average,
-    "averaged_effects, search": numbers_of_average_after_search,
+    "structure_mcmc": table_of_data(bf.structure_mcmc, rng=1, steps=4000),
+    "averaged_effects": lambda copy: average(copy, [copy.graph], copy.data),
+    "averaged_effects, conditions": lambda copy: average(copy, [copy.graph], cut(copy)),
+    "averaged_effects, search": lambda copy: average(
+        copy, bf.greedy_search(copy.data, rng=1), steps=4000, rng=1
+    ),
     "bootstrap": table_of_data(bf.bootstrap, n_resamples=40, rng=1),
     "choose_penalty": numbers_of_penalties,
-    "stability_selection": numbers_of_selection,
+    "stability_selection": table_of_data(bf.stability_selection, n_halves=10, rng=1),
 }
 
 
@@ -529,10 +499,12 @@ def test_conditions_without_difference(data):
     assert (parts.n_parameters, parts.bic) == (whole.n_parameters, pytest.approx(whole.bic))
     found = bf.greedy_search(halves, means="shared", rng=1)
     assert found.score == pytest.approx(bf.greedy_search(data, rng=1).score, rel=1e-12)
-    average = bf.averaged_effects([graph], data)
+    average_of_whole = bf.averaged_effects([graph], data)
     average_of_parts = bf.averaged_effects([graph], halves, means="shared")
-    np.testing.assert_allclose(average_of_parts.mean, average.mean, atol=1e-9)
-    np.testing.assert_allclose(average_of_parts.probability, average.probability, atol=1e-9)
+    np.testing.assert_allclose(average_of_parts.mean, average_of_whole.mean, atol=1e-9)
+    np.testing.assert_allclose(
+        average_of_parts.probability, average_of_whole.probability, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("correlation", ["spearman", "kendall"])
@@ -562,12 +534,12 @@ def test_intervals_of_an_average_of_one_graph_are_those_of_its_fit(order, option
         data += 0.3 * data**2
     if "weights" in options:
         data["w"] = np.random.default_rng(7).uniform(0.2, 3, size=len(data))
-    average = bf.averaged_effects([graph], data, knowledge=bf.Knowledge(required=edges), **options)
-    assert average.se == options.get("se", "robust")
+    found = bf.averaged_effects([graph], data, knowledge=bf.Knowledge(required=edges), **options)
+    assert found.se == options.get("se", "robust")
     effects = bf.fit(graph, data, **{"se": "robust-huber-white"} | options).total_effects()
     rel = 0.02 if options == NORMAL else 2e-3
     for cause, on in ("ab", "cb", "cf", "bf", "af"):
-        averaged, fitted = (found.effect(of=cause, on=on) for found in (average, effects))
+        averaged, fitted = (table.effect(of=cause, on=on) for table in (found, effects))
         assert averaged.mean == pytest.approx(fitted.estimate, abs=rel * fitted.se)
         half = (averaged.upper - averaged.lower) / 2
         assert half == pytest.approx(1.959963984540054 * fitted.se, rel=rel)

@@ -15,31 +15,31 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_every_option_is_a_parameter(name):
-    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
-    assert not [p.name for p in parameters if p.kind is p.VAR_KEYWORD]
+def parameters(name, *kinds):
+    """Return the parameters of a function, by name; only those of some kinds."""
+    found = inspect.signature(FUNCTIONS[name]).parameters
+    return {key: p for key, p in found.items() if not kinds or p.kind in kinds}
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_every_parameter_is_described(name):
+def test_every_option_is_a_parameter_and_described(name):
+    assert not parameters(name, inspect.Parameter.VAR_KEYWORD)
     doc = inspect.getdoc(FUNCTIONS[name])
-    for parameter in inspect.signature(FUNCTIONS[name]).parameters:
+    for parameter in parameters(name):
         described = re.search(rf"^\*{{0,2}}(\w+, )*{parameter}(, \w+)*( :|$)", doc, re.MULTILINE)
         assert described, f"{name} does not describe {parameter}"
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_unknown_keyword(name):
-    parameters = inspect.signature(FUNCTIONS[name]).parameters
     required = {
-        p.name: None
-        for p in parameters.values()
+        key: None
+        for key, p in parameters(name).items()
         if p.default is p.empty and p.kind is not p.VAR_POSITIONAL
     }
     with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'wrongg'"):
         FUNCTIONS[name](**required, wrongg=1)
-    longest = max(parameters, key=len)
+    longest = max(parameters(name), key=len)
     if len(longest) > 4:
         with pytest.raises(TypeError, match=f"did you mean '{longest}'"):
             FUNCTIONS[name](**required, **{longest + "x": 1})
@@ -53,16 +53,8 @@ PYTHON = jedi.create_environment(sys.base_prefix, safe=False)
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_editors_complete_keywords(name):
     """Jedi, which IPython and many editors use, completes every keyword."""
-    options = [
-        p.name
-        for p in inspect.signature(FUNCTIONS[name]).parameters.values()
-        if p.kind is p.KEYWORD_ONLY
-    ]
     code = f"import bowfree as bf\nbf.{name}("
-    found = {
-        c.name
-        for c in jedi.Script(code, project=PROJECT, environment=PYTHON).complete(
-            2, len(f"bf.{name}(")
-        )
-    }
+    script = jedi.Script(code, project=PROJECT, environment=PYTHON)
+    found = {c.name for c in script.complete(2, len(f"bf.{name}("))}
+    options = parameters(name, inspect.Parameter.KEYWORD_ONLY)
     assert not [option for option in options if f"{option}=" not in found]

@@ -26,27 +26,28 @@ def correlated(d):
     return A @ A.T + np.eye(d)
 
 
+def given(d):
+    return {"cov": correlated(d), "n": 500}
+
+
+def pairs(d):
+    return list(combinations([f"x{i + 1}" for i in range(d)], 2))
+
+
 def path(d):
-    names = [f"x{i + 1}" for i in range(d)]
-    return bf.MixedGraph(names, directed=list(pairwise(names)))
+    return bf.MixedGraph([f"x{i + 1}" for i in range(d)], pairwise(f"x{i + 1}" for i in range(d)))
 
 
 def clique(d, kind="bidirected"):
     """Return the complete graph with all edges of one kind."""
-    names = [f"x{i + 1}" for i in range(d)]
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    return bf.MixedGraph(names, **{kind: pairs})
+    return bf.MixedGraph([f"x{i + 1}" for i in range(d)], **{kind: pairs(d)})
 
 
 def dense(d):
     """Return a graph with one district of all nodes, of which nothing can be fitted apart."""
-    names = [f"x{i + 1}" for i in range(d)]
-    pairs = [(i, j) for i in range(d) for j in range(i + 1, d)]
-    return bf.MixedGraph(
-        names,
-        directed=[(names[i], names[j]) for i, j in pairs if (j - i) % 3 == 2],
-        bidirected=[(names[i], names[j]) for i, j in pairs if (j - i) % 3 == 1],
-    )
+    lag = {(a, b): (int(b[1:]) - int(a[1:])) % 3 for a, b in pairs(d)}
+    edges = ([pair for pair in lag if lag[pair] == k] for k in (2, 1))
+    return bf.MixedGraph([f"x{i + 1}" for i in range(d)], *edges)
 
 
 def seconds_after_interrupt(call):
@@ -61,11 +62,9 @@ def seconds_after_interrupt(call):
 
 # Each makes its graphs and matrices first, and returns the call itself.
 LONG_CALLS = {
-    "fit": lambda: partial(bf.fit, dense(100), cov=correlated(100), n=500),
-    "fit, d = 120": lambda: partial(bf.fit, dense(120), cov=correlated(120), n=500),
-    "fit, ricf": lambda: partial(
-        bf.fit, dense(70), cov=correlated(70), n=500, method="ricf", tol=1e-15
-    ),
+    "fit": lambda: partial(bf.fit, dense(100), **given(100)),
+    "fit, d = 120": lambda: partial(bf.fit, dense(120), **given(120)),
+    "fit, ricf": lambda: partial(bf.fit, dense(70), **given(70), method="ricf", tol=1e-15),
     "random_bap": lambda: partial(bf.random_bap, 120, burn_in=10**9, rng=0),
     "random_bap, arid": lambda: partial(
         bf.random_bap, 70, graph_class="arid", burn_in=10**9, rng=0
@@ -78,52 +77,34 @@ LONG_CALLS = {
     "equivalence_class, targets": lambda: partial(
         bf.equivalence_class, clique(12), targets=[(), ("x1",)]
     ),
+    "equivalent": lambda: partial(bf.equivalent, *[clique(600, "directed")] * 2),
     "equivalent, targets": lambda: partial(
-        bf.equivalent,
-        clique(500, "directed"),
-        clique(500, "directed"),
-        targets=[(), ("x1",), ("x2",)],
+        bf.equivalent, *[clique(500, "directed")] * 2, targets=[(), ("x1",), ("x2",)]
     ),
-    "design": lambda: partial(
-        bf.design, bf.equivalence_class(clique(7), limit=100_000), max_targets=3
-    ),
-    "design, pairs": lambda: partial(
-        bf.design, bf.equivalence_class(clique(7), limit=100_000), kind="noise"
-    ),
-    "equivalent": lambda: partial(bf.equivalent, clique(600, "directed"), clique(600, "directed")),
-    "empirical_class": lambda: partial(
-        bf.empirical_class, clique(8), cov=correlated(8), n=500, epsilon=9.0
-    ),
-    "effect_bounds": lambda: partial(
-        bf.effect_bounds, bf.equivalence_class(clique(7), limit=100_000), cov=correlated(7), n=500
-    ),
+    "design": lambda: partial(bf.design, many_members(), max_targets=3),
+    "design, pairs": lambda: partial(bf.design, many_members(), kind="noise"),
+    "empirical_class": lambda: partial(bf.empirical_class, clique(8), **given(8), epsilon=9.0),
+    "effect_bounds": lambda: partial(bf.effect_bounds, many_members(), **given(7)),
     "averaged_effects": lambda: (
-        lambda: [
-            bf.averaged_effects([path(120)], cov=correlated(120), n=500, limit=10**6)
-            for _ in range(50)
-        ]
+        lambda: [bf.averaged_effects([path(120)], **given(120), limit=10**6) for _ in range(50)]
     ),
     "atlas": lambda: lambda: [bf.equivalence.atlas(5, n_jobs=2) for _ in range(50)],
-    "exhaustive_search": lambda: partial(bf.exhaustive_search, cov=correlated(5), n=500),
-    "structure_mcmc": lambda: partial(
-        bf.structure_mcmc, cov=correlated(10), n=500, steps=10**7, n_jobs=2, rng=0
-    ),
+    "exhaustive_search": lambda: partial(bf.exhaustive_search, **given(5)),
+    "structure_mcmc": lambda: partial(bf.structure_mcmc, **given(10), steps=10**7, n_jobs=2, rng=0),
     "structure_mcmc, one thread": lambda: partial(
-        bf.structure_mcmc, cov=correlated(120), n=500, steps=10**7, rng=0
+        bf.structure_mcmc, **given(120), steps=10**7, rng=0
     ),
     "greedy_search": lambda: partial(
-        bf.greedy_search,
-        cov=correlated(12),
-        n=500,
-        strategy="restart",
-        restarts=5_000,
-        n_jobs=2,
-        rng=0,
+        bf.greedy_search, **given(12), strategy="restart", restarts=5_000, n_jobs=2, rng=0
     ),
     "greedy_search, d = 70": lambda: partial(
-        bf.greedy_search, cov=correlated(70), n=500, starts=[dense(70)], rng=0
+        bf.greedy_search, **given(70), starts=[dense(70)], rng=0
     ),
 }
+
+
+def many_members():
+    return bf.equivalence_class(clique(7), limit=100_000)
 
 
 @pytest.mark.filterwarnings(
@@ -141,9 +122,7 @@ def test_ctrl_c(name):
 @pytest.mark.parametrize("strategy", ["ils", "restart"])
 def test_a_search_obeys_its_time_limit(d, strategy):
     began = time.monotonic()
-    result = bf.greedy_search(
-        cov=correlated(d), n=500, strategy=strategy, restarts=9_000, time_limit=0.3, rng=0
-    )
+    result = bf.greedy_search(**given(d), strategy=strategy, restarts=9_000, time_limit=0.3, rng=0)
     assert time.monotonic() - began < 0.3 + SLACK
     assert not result.complete
     assert result.graph.is_bap()
@@ -161,7 +140,7 @@ def test_a_search_that_is_over_at_once_returns_the_required_edges_at_least():
     )
     assert not result.complete
     assert result.graph.has_edge("x1 -> x2")
-    expected = bf.score(result.graph, cov=correlated(60), n=500)
+    expected = bf.score(result.graph, **given(60))
     assert result.score == pytest.approx(expected, abs=1e-9)
 
 
@@ -188,7 +167,7 @@ CLASS_CALLS = {
     "exact": partial(bf.equivalence_class, clique(12)),
     "targets": partial(bf.equivalence_class, clique(12), targets=[(), ("x1",)]),
     "edge-changes": partial(bf.equivalence_class, clique(12), method="edge-changes"),
-    "empirical": partial(bf.empirical_class, clique(8), cov=correlated(8), n=500, epsilon=9.0),
+    "empirical": partial(bf.empirical_class, clique(8), **given(8), epsilon=9.0),
 }
 
 
@@ -208,16 +187,15 @@ def test_a_class_obeys_its_time_limit(name):
 def test_bounds_obey_their_time_limit(listed):
     # Two cliques: the second is reached when the time is up, and has its first member all the same.
     names = clique(14).nodes
-    pairs = [pair for half in (names[:7], names[7:]) for pair in combinations(half, 2)]
-    both = bf.MixedGraph(names, bidirected=pairs)
-    members = bf.equivalence_class(both, limit=10**5)
-    given = list(islice(members, 30_000)) if listed else members
+    halves = [pair for half in (names[:7], names[7:]) for pair in combinations(half, 2)]
+    members = bf.equivalence_class(bf.MixedGraph(names, bidirected=halves), limit=10**5)
+    members = list(islice(members, 30_000)) if listed else members
     S = np.kron(np.eye(2), correlated(7))
     reports = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", bf.errors.FitWarning)
         began = time.monotonic()
-        bounds = bf.effect_bounds(given, cov=S, n=500, time_limit=0.2, progress=reports.append)
+        bounds = bf.effect_bounds(members, cov=S, n=500, time_limit=0.2, progress=reports.append)
     assert time.monotonic() - began < 0.2 + SLACK
     assert not bounds.complete
     assert np.isfinite(bounds.upper).all()
@@ -227,20 +205,19 @@ def test_bounds_obey_their_time_limit(listed):
 
 @pytest.mark.parametrize("limit", [float("inf"), 1e10, 1e300])
 def test_a_limit_beyond_the_clock_is_none(limit):
-    graph = bf.parse("x -> y -> z")
-    given = {"cov": correlated(3), "n": 500}
+    graph, data = bf.parse("x -> y -> z"), given(3)
     assert bf.equivalence_class(graph, time_limit=limit).complete
     assert bf.equivalence_class(graph, method="edge-changes", time_limit=limit).complete
-    assert bf.empirical_class(graph, **given, time_limit=limit).complete
-    assert bf.averaged_effects([graph], **given, time_limit=limit).complete
-    assert bf.effect_bounds([graph], **given, time_limit=limit).complete
-    assert bf.greedy_search(**given, time_limit=limit, rng=0).complete
+    assert bf.empirical_class(graph, **data, time_limit=limit).complete
+    assert bf.averaged_effects([graph], **data, time_limit=limit).complete
+    assert bf.effect_bounds([graph], **data, time_limit=limit).complete
+    assert bf.greedy_search(**data, time_limit=limit, rng=0).complete
 
 
 def test_nothing_to_return_is_an_error_of_the_package():
     with pytest.raises(bf.BowfreeError, match="time limit was reached before"):
-        bf.empirical_class(path(60), cov=correlated(60), n=500, time_limit=1e-9)
+        bf.empirical_class(path(60), **given(60), time_limit=1e-9)
     began = time.monotonic()
     with pytest.raises(bf.BowfreeError, match="time limit was reached before"):
-        bf.averaged_effects([dense(120)], cov=correlated(120), n=500, time_limit=1e-9)
+        bf.averaged_effects([dense(120)], **given(120), time_limit=1e-9)
     assert time.monotonic() - began < SLACK
