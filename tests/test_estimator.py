@@ -15,9 +15,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import bowfree as bf
 
-# scikit-learn's checks that may fail, each with its reason; empty: all have to pass.
-EXPECTED_FAILURES: dict[str, str] = {}
-
 
 @pytest.fixture(scope="module")
 def fitted():
@@ -39,17 +36,10 @@ def test_smallest_example():
 
 def test_scikit_learns_checks():
     # Few runs: the checks ask whether the interface holds, not how good the graph is.
-    results = check_estimator(
-        bf.BAPLearner(restarts=1, rounds=0, random_state=0),
-        expected_failed_checks=EXPECTED_FAILURES,
-        on_skip=None,
-    )
+    results = check_estimator(bf.BAPLearner(restarts=1, rounds=0, random_state=0), on_skip=None)
     outcomes = [result["status"] for result in results]
-    skipped = {r["check_name"]: str(r["exception"]) for r in results if r["status"] == "skipped"}
-    assert outcomes.count("passed") >= 40
-    assert set(outcomes) <= {"passed", "skipped", "xfail"}
-    assert outcomes.count("xfail") == len(EXPECTED_FAILURES)
-    assert len(skipped) <= 2, skipped
+    assert outcomes.count("passed") >= max(40, len(outcomes) - 2)
+    assert set(outcomes) <= {"passed", "skipped"}
 
 
 @pytest.mark.parametrize("kind", ["csr_array", "dok_array", "dok_matrix"])
@@ -101,16 +91,11 @@ def test_means_are_kept(fitted):
 def test_sample(fitted):
     X = fitted.sample(4000, random_state=2)
     assert_array_equal(X, fitted.sample(4000, random_state=2))
-    # Five standard errors, sd / sqrt(4000) each.
+    # Five standard errors, sd / sqrt(4000) each; the covariances are those of a model's sample.
     assert (np.abs(X.mean(axis=0) - fitted.location_) < 5 * X.std(axis=0) / 4000**0.5).all()
-    # Five standard errors each: Var(S_ij) = (Sigma_ii Sigma_jj + Sigma_ij^2) / (n - 1).
-    Sigma, variances = fitted.covariance_, np.diag(fitted.covariance_)
-    errors = np.sqrt((np.outer(variances, variances) + Sigma**2) / 3999)
-    assert (np.abs(np.cov(X.T) - Sigma) < 5 * errors).all()
-    # Which is narrow enough to see an edge that is not there.
-    assert (np.abs(Sigma[np.abs(fitted.B_) > 0]) > 5 * errors[np.abs(fitted.B_) > 0]).all()
-    old = np.random.RandomState(5)
-    assert fitted.sample(3, random_state=old).shape == (3, 7)
+    model = bf.LinearSEM(fitted.causal_graph_, fitted.B_, fitted.Omega_)
+    assert_allclose(X, model.sample(4000, rng=2) + fitted.location_)
+    assert fitted.sample(3, random_state=np.random.RandomState(5)).shape == (3, 7)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
