@@ -77,17 +77,6 @@ def test_intervals_by_hand(interval):
     assert interval in str(found)
 
 
-def test_bca_agrees_with_scipy():
-    from scipy.stats import bootstrap
-
-    data = np.random.default_rng(1).exponential(size=300)
-    found = bf.bootstrap_fit(
-        bf.parse("x"), {"x": data}, n_bootstrap=4000, rng=1, interval="bca"
-    ).variance("x")
-    theirs = bootstrap((data,), np.var, n_resamples=4000, rng=1).confidence_interval
-    assert (found.lower, found.upper) == pytest.approx(tuple(theirs), abs=0.1 * found.se)
-
-
 def test_bollen_and_stine():
     wrong = bf.parse("x -> y, z")
     right = bf.bootstrap_fit(GRAPH, DATA, n_bootstrap=100, bollen_stine=True, rng=1)
