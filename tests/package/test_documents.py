@@ -19,7 +19,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -262,15 +261,3 @@ def test_test_exists(entry):
     named = re.fullmatch(r"`(tests/(?:\w+/)?test_\w+\.py)::([\w:]+)`", entry)
     assert named, f"{entry!r} is not `tests/package/test_x.py::test_name`"
     assert named[2] in collected_from(named[1])
-
-
-def test_the_version_is_the_same_everywhere():
-    assert tomllib.loads(text_of("pyproject.toml"))["project"]["version"] == bowfree.__version__
-    assert f"\nversion: {bowfree.__version__}\n" in text_of("CITATION.cff")
-
-
-def test_the_newest_release_in_the_change_log_is_this_version():
-    headings = re.findall(r"^## \[?([\w.]+)\]?(?: - (.*))?$", text_of("CHANGELOG.md"), re.MULTILINE)
-    version, date = next(heading for heading in headings if heading[0] != "Unreleased")
-    assert version == bowfree.__version__
-    assert f"\ndate-released: {date}\n" in text_of("CITATION.cff")
