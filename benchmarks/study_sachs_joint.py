@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bowfree.data.conditions import Condition
+from bowfree.data.frames import Table
 from bowfree.datasets.sachs import SACHS_CONDITIONS, load_sachs
-from bowfree.datasets.tables import Table
 from bowfree.equivalence.classes import class_by_components
 from bowfree.errors import BowfreeError, WorkInterrupted
 from bowfree.graph.mixed_graph import MixedGraph

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import bowfree as bf
+from bowfree.data.frames import Table
 from bowfree.datasets import read_table, write_table
-from bowfree.datasets.tables import Table
 from command_line import run
 
 

@@ -98,7 +98,7 @@ def test_rows_with_missing_values():
 @pytest.mark.parametrize(
     ("clusters", "message"),
     [
-        ("class", "no column 'class' of clusters"),
+        ("class", "clusters = 'class': the data have no such column, only 'x'"),
         (3, "clusters = 3: must be one label for each row"),
         ([1, 2], "one label for each of the 400 rows"),
         ([None] * 400, "missing labels"),

@@ -235,8 +235,8 @@ def test_bad_options_of_a_condition(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"column": "day"}, "column = 'day': the frame has no such column"),
-        ({"column": 3}, "column = 3: the frame has no such column"),
+        ({"column": "day"}, "column = 'day': the data have no such column"),
+        ({"column": 3}, "column = 3: the data have no such column"),
         ({"column": "batch", "targets": {"b": ["y"]}}, "targets: no condition 'b'"),
         ({"column": "batch", "kind": {"b": "noise"}}, "kind: no condition 'b' in column"),
         ({"column": "batch", "kind": {"treated": "magic"}}, "unknown kind 'magic'"),
@@ -251,9 +251,9 @@ def test_bad_options_of_a_table(options, message):
 
 BAD_TABLES = [
     (table().assign(batch=lambda t: t.batch.where(t.batch != "treated")), "30 missing values, the"),
-    (np.array(WATCHED), "frame is of type ndarray"),
+    (np.array(WATCHED), "not ndarray"),
     (pd.DataFrame(np.eye(4)[:, :3], columns=[1, None, ("a", "b")]), "no such column, only 1, None"),
-    (pd.DataFrame(np.eye(4)[:, :3], columns=["a", "a", "b"]), "two columns of the same|no such"),
+    (pd.DataFrame(np.eye(4)[:, :3], columns=["a", "a", "b"]), "several columns|no such"),
 ]
 
 

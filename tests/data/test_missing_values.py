@@ -238,7 +238,7 @@ def test_weights_with_missing_values():
 BAD = {
     "no word": ({}, r"missing or infinite values in 'a' \(.*\), 'b' .*'c' .*: missing='fiml' uses"),
     "unknown word": ({"missing": "drop"}, "unknown missing 'drop'; choose one of fiml"),
-    "ranks": ({"missing": "fiml", "correlation": "kendall"}, "with correlation='kendall'; use mis"),
+    "ranks": ({"missing": "fiml", "correlation": "kendall"}, "with ranks; use missing='listwise'"),
 }
 
 

@@ -304,7 +304,7 @@ def test_fit_of_incomplete_categories():
     [
         ({}, {}, "missing='pairwise' uses all observed values"),
         ({}, {"missing": "fiml"}, "use missing='pairwise'"),
-        ({}, {"missing": "pairwise", "ordinal": ()}, "use missing='fiml' for numbers"),
+        ({}, {"missing": "pairwise", "ordinal": ()}, "with numbers; use missing='fiml'"),
         ({"a": np.nan}, {"missing": "pairwise"}, "empty column 'a'"),
         (
             {"b": lambda t: t.b.where(t.a.isna()), "c": lambda t: t.c.where(t.a.notna())},

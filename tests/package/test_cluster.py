@@ -16,7 +16,8 @@ from click.testing import CliRunner
 
 import bowfree as bf
 from bowfree.cli import main
-from bowfree.datasets.tables import Table, write_table
+from bowfree.data.frames import Table
+from bowfree.datasets.tables import write_table
 from search_cases import same_samples, same_search
 
 distributed = pytest.importorskip("distributed", reason='needs pip install "bowfree[cluster]"')

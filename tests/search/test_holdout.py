@@ -36,12 +36,8 @@ def test_every_row_is_on_one_side(table):
     X = np.arange(40.0).reshape(10, 4)
     kept, aside = split_rows(table(X), 0.3, np.random.default_rng(1))
 
-    def rows(part):
-        return np.array(list(part.values())).T if isinstance(part, dict) else np.asarray(part)
-
-    assert (len(rows(kept)), len(rows(aside))) == (7, 3)
-    assert set(rows(kept)[:, 0]) | set(rows(aside)[:, 0]) == set(X[:, 0])
-    assert type(kept) is type(aside)
+    assert (len(kept.X), len(aside.X)) == (7, 3)
+    assert {*kept["x1"], *aside["x1"]} == {*X[:, 0]}
 
 
 def test_search_sees_one_part_and_the_fit_the_other():

@@ -170,7 +170,8 @@ def simulate(nodes: int, n: int, seed: int, out: Path | None, **given: Any) -> N
     import numpy as np
 
     import bowfree as bf
-    from bowfree.datasets.tables import Table, write_table
+    from bowfree.data.frames import Table
+    from bowfree.datasets.tables import write_table
 
     rng = np.random.default_rng(seed)
     graph = bf.random_bap(nodes, **given, rng=rng)
@@ -201,7 +202,8 @@ def sample(model: Path | None, n: int, seed: int, out: Path | None, **given: Any
     import numpy as np
 
     import bowfree as bf
-    from bowfree.datasets.tables import Table, write_table
+    from bowfree.data.frames import Table
+    from bowfree.datasets.tables import write_table
 
     rng = np.random.default_rng(seed)
     if model is None:

@@ -22,7 +22,7 @@ from bowfree.cli import options as opt
 from bowfree.cli.terminal import say
 from bowfree.data.covariance import unusable_columns
 from bowfree.data.diagnostics import describe_odd_columns, odd_columns
-from bowfree.data.frames import drop_call
+from bowfree.data.frames import Table, drop_call
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
 from bowfree.data.streaming import Sums
@@ -35,7 +35,7 @@ from bowfree.datasets.files import (
     read_pieces,
     row_places,
 )
-from bowfree.datasets.tables import ReadOptions, Table
+from bowfree.datasets.tables import ReadOptions
 from bowfree.errors import DataError
 from bowfree.formats.csv_text import CsvReader
 from bowfree.parameters import Kind, Means
@@ -100,7 +100,6 @@ class Source:
             table = DataOptions(**options).read_table(itertools.chain([table], prepared))
             if isinstance(table, Sums):
                 return {"data": self._moments_of(table)}
-            table = Table(table.names, table.values, table.categories)
         complete = np.ones(len(table.X), dtype=bool)
         if self.missing == "listwise":  # dropped here, and not by the library, to be counted
             complete = ~np.isnan(table.X).any(axis=1)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeGuard, cast, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
 
 from bowfree.data.covariance import check_ddof
-from bowfree.data.frames import quoted, split_table
+from bowfree.data.frames import quoted, split_table, take_column
 from bowfree.errors import DataError
 from bowfree.parameters import Kind, public
 from bowfree.results.display import TextDisplay, count
@@ -147,18 +147,13 @@ def conditions(
     >>> bf.conditions(table, column="batch", targets={"b": ["x"]})
     [<Condition: a, no targets>, <Condition: b, targets x>]
     """
-    columns, named = _columns_of(frame), cast(Any, column)
-    if not isinstance(named, str) or named not in columns:
-        raise DataError(
-            f"column = {short_repr(column)}: the frame has no such column, only "
-            f"{quoted(list(columns))}"
-        )
+    rest, values = take_column(frame, column, "column")
     if targets is not None and not isinstance(targets, Mapping):
         raise DataError(
             f"targets = {short_repr(targets)}: must be a mapping from conditions to lists of variables, "
             "such as {'inhibitor': ['akt']}"
         )
-    labels = [_label(value) for value in columns[column]]
+    labels = [_label(value) for value in values]
     empty = labels.count(None)
     if empty:
         raise DataError(
@@ -167,45 +162,25 @@ def conditions(
         )
     chosen = {_label(name): names for name, names in (targets or {}).items()}
     kinds = {_label(name): word for name, word in kind.items()} if isinstance(kind, Mapping) else {}
-    for what, named in (("targets", chosen), ("kind", kinds)):
-        unknown = [name for name in named if name not in labels]
+    for what, given in (("targets", chosen), ("kind", kinds)):
+        unknown = [name for name in given if name not in labels]
         if unknown:
             raise DataError(
                 f"{what}: no condition {quoted([str(name) for name in unknown])} in column {column!r}, "
                 f"only {quoted(sorted({str(label) for label in labels}))}"
             )
-    rest = [name for name in columns if name != column]
     found = []
     for label in dict.fromkeys(labels):
         mask = np.array([other == label for other in labels])
         found.append(
             Condition(
-                {name: np.asarray(columns[name])[mask] for name in rest},
+                {name: np.asarray(values)[mask] for name, values in rest.items()},
                 targets=chosen.get(label, ()),  # type: ignore[arg-type]  # checked there
                 kind=kinds.get(label, "perfect") if isinstance(kind, Mapping) else kind,
                 name=label,
             )
         )
     return found
-
-
-def _columns_of(frame: Any) -> dict[str, Any]:
-    """Return the columns of a data frame or a mapping."""
-    import narwhals as nw
-
-    if isinstance(frame, Mapping):
-        return dict(frame)
-    try:
-        table = nw.from_native(frame, eager_only=True, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        raise DataError("frame has two columns of the same name: rename one") from error
-    if not isinstance(table, nw.DataFrame):
-        raise DataError(
-            f"frame is of type {type(frame).__name__}: must be a data frame or a mapping from names to "
-            "columns"
-        )
-    # By index, because a name may be any object.
-    return {name: table[:, k].to_numpy() for k, name in enumerate(table.columns)}
 
 
 def _label(value: Any) -> str | None:

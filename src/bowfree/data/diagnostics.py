@@ -44,9 +44,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bowfree.data import frames
 from bowfree.data.conditions import are_conditions, listed_conditions
 from bowfree.data.covariance import safe_inverse
-from bowfree.data.frames import Observations, drop_call, read_observations
+from bowfree.data.frames import drop_call, read_observations
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.missing_values import IncompleteRows, Patterns
 from bowfree.data.moments import Moments
@@ -488,7 +489,7 @@ def _tables(data: Any) -> Iterator[tuple[Sequence[str], Floats, Collection[str]]
             names, X = read_observations(condition.data, None, "data")
             kept = [k for k, name in enumerate(names) if name not in condition.known]
             yield [names[k] for k in kept], X[:, kept], ()
-    elif isinstance(data, Observations):
-        yield data.names, data.values, data.categories
+    elif isinstance(data, frames.Table):
+        yield data.names, data.X, data.categories
     elif isinstance(data, Sums):
         yield data.names, data.head, ()

@@ -1,4 +1,4 @@
-"""Tables in memory: names and values of the columns that are needed.
+"""Tables in memory: names and values of the columns that are needed, weights and clusters of rows.
 
 A table is an array, a data frame of any library that narwhals supports, or a mapping from names to
 columns. True and False are 1 and 0. Ordered categoricals, and columns declared as nominal, are read
@@ -8,6 +8,8 @@ as the numbers 0, 1, 2 and so on; other columns without numbers raise an error.
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,12 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree.data.sample import Bools, Floats
+from bowfree.data.sample import Floats
 from bowfree.errors import BowfreeError, DataError, DataWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.text_reading import short_repr, similar_names
-
-_Read = tuple[tuple[str, ...], Floats]
 
 # The covariance matrix of this many variables takes 800 MB; a search would never end.
 _MOST_VARIABLES = 10_000
@@ -29,37 +29,88 @@ BOOLEAN = ("False", "True")
 MOST_CATEGORIES = 50  # of a nominal column
 # Floating-point numbers represent all integers up to here.
 _LARGEST_INTEGER = 2**53
+# A row whose weight is smaller than this fraction of the largest one is lost in rounding.
+_SMALLEST_WEIGHT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Observations:
-    """A table that has been read; ordered categories are numbers, with their labels by column.
+class Table(Mapping[str, Floats]):
+    """A mapping from column names to columns of numbers, which every function takes as data.
 
-    `clusters` are the labels of the rows, if these are in clusters.
+    ``pandas.DataFrame(dict(table))`` makes a data frame of it.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns, in their order.
+    X : ndarray of shape (n, d)
+        Observations in rows; missing values are NaN.
+    categories : dict of str to tuple of str
+        Labels of nominal columns, whose values are 0, 1, 2 and so on, and of True and False.
+    clusters : ndarray of str, optional
+        Labels of the rows, if these are in clusters.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> import numpy as np
+    >>> table = bf.datasets.Table(("x", "y"), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> table["y"]
+    array([2., 4.])
     """
 
     names: tuple[str, ...]
-    values: Floats
-    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    X: Floats
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     clusters: npt.NDArray[np.str_] | None = None
 
+    def __getitem__(self, name: str) -> Floats:
+        if name not in self.names:
+            raise KeyError(name)
+        return self.X[:, self.names.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self.X)} rows: {', '.join(self.names)}>"
+
+    def _take(self, names: Sequence[str]) -> Table:
+        """Return the table with some of the columns, in the given order."""
+        chosen = [self.names.index(name) for name in names]
+        labels = {name: words for name, words in self.categories.items() if name in names}
+        return Table(tuple(names), np.ascontiguousarray(self.X[:, chosen]), labels, self.clusters)
+
+    def _rows(self, chosen: Any) -> Table:
+        """Return the table with some of the rows."""
+        clusters = None if self.clusters is None else self.clusters[chosen]
+        return replace(self, X=self.X[chosen], clusters=clusters)
 
 
 def read_observations(
+    table: Any, graph: MixedGraph | None, what: str
+) -> tuple[tuple[str, ...], Floats]:
+    """Return names and values of the columns as `read_table` does; ordered categories are refused."""
+    found = read_table(table, graph, what, ordered=False)
+    return found.names, found.X
+
+
+def read_table(
     table: Any,
     graph: MixedGraph | None,
     what: str,
     *,
-    categories: dict[str, tuple[str, ...]] | None = None,
     nominal: Sequence[str] = (),
-) -> _Read:
-    """Return names and values of the columns for the nodes of a graph, or of all columns.
+    ordered: bool = True,
+) -> Table:
+    """Return the columns for the nodes of a graph, or all columns.
 
     The values may be the user's own array and must not be changed. If `what` is "cov", rows are
-    selected as well. Ordered categories are refused, unless `categories` is a dictionary, which
-    receives the labels by column, also those of booleans and of columns of text that are `nominal`.
+    selected as well. The labels of ordered categories, of booleans and of columns of text that are
+    `nominal` are in ``categories``.
     """
     if isinstance(table, str | bytes | os.PathLike):
         raise DataError(
@@ -72,16 +123,12 @@ def read_observations(
             "`bf.moments(pieces)`, and pass these"
         )
     try:
-        if isinstance(table, Observations):
-            names, values = _select(table, graph, what)
-            if categories is not None:
-                categories.update(table.categories)
-        elif isinstance(table, np.ndarray | list | tuple):
-            names, values = _read_array(table, graph, what)
+        if isinstance(table, np.ndarray | list | tuple):
+            found = _read_array(table, graph, what)
         elif isinstance(table, Mapping):
-            names, values = _read_columns(table, graph, what, categories, nominal)
+            found = _read_columns(table, graph, what, nominal)
         else:
-            names, values = _read_frame(table, graph, what, categories, nominal)
+            found = _read_frame(table, graph, what, nominal, ordered)
     except (BowfreeError, MemoryError):
         raise
     except Exception as error:  # raised by the library that the object is from
@@ -89,23 +136,15 @@ def read_observations(
             f"{what} cannot be read as a table ({type(error).__name__}: {str(error)[:200]}); pass "
             "an array, a data frame, or a mapping from names to columns"
         ) from error
-    if len(names) > _MOST_VARIABLES:
+    if len(found.names) > _MOST_VARIABLES:
         raise DataError(
-            f"{what} has {len(names):,} columns, at most {_MOST_VARIABLES:,} are allowed: select "
-            "some (are the observations in rows?)"
+            f"{what} has {len(found.names):,} columns, at most {_MOST_VARIABLES:,} are allowed: "
+            "select some (are the observations in rows?)"
         )
-    return names, values
+    return found
 
 
-def _select(table: Observations, graph: MixedGraph | None, what: str) -> _Read:
-    if graph is None or graph.nodes == table.names:
-        return table.names, table.values
-    position = {name: k for k, name in enumerate(table.names)}
-    _check_names(graph.nodes, position, what)
-    return graph.nodes, table.values[:, [position[name] for name in graph.nodes]]
-
-
-def _read_array(table: Any, graph: MixedGraph | None, what: str) -> _Read:
+def _read_array(table: Any, graph: MixedGraph | None, what: str) -> Table:
     try:
         values = _unmasked(table)
     except ValueError as error:
@@ -130,28 +169,26 @@ def _read_array(table: Any, graph: MixedGraph | None, what: str) -> _Read:
             "data frame, whose columns are matched by name, or select the columns"
         )
     names = tuple(f"x{i + 1}" for i in range(d)) if graph is None else graph.nodes
-    return names, _as_floats(values, what)
+    return Table(names, _as_floats(values, what))
 
 
 def _read_columns(
-    table: Mapping[Any, Any],
-    graph: MixedGraph | None,
-    what: str,
-    categories: dict[str, tuple[str, ...]] | None,
-    nominal: Sequence[str],
-) -> _Read:
+    table: Mapping[Any, Any], graph: MixedGraph | None, what: str, nominal: Sequence[str]
+) -> Table:
     """Read a mapping from names to columns; the rows of `cov` are in the order of its columns."""
     position = _positions(list(table), what)
-    columns = [_unmasked(column) for column in table.values()]
     names = tuple(position) if graph is None else graph.nodes
     _check_names(names, position, what)
+    if isinstance(table, Table) and what != "cov":
+        return table if names == table.names else table._take(names)
+    columns = [_unmasked(column) for column in table.values()]
     sizes = {column.shape for column in columns}
     if len(sizes) != 1 or len(next(iter(sizes))) != 1:
         raise DataError(
             f"columns of {what} have shapes {short_repr(sorted(sizes))}: they must have equal length"
         )
     used = {name: columns[position[name]] for name in names}
-    labels: dict[str, tuple[str, ...]] = dict(getattr(table, "categories", {}))
+    labels: dict[str, tuple[str, ...]] = {}
     strange: dict[str, Any] = {}
     for name, column in used.items():
         if column.dtype.kind == "b":
@@ -159,78 +196,70 @@ def _read_columns(
         elif column.dtype.kind in "iu":
             used[name] = _as_floats(column, f"column {name!r}")
         elif column.dtype.kind != "f" and name in nominal:
-            used[name], labels[name] = to_codes(column.tolist())
+            used[name], labels[name] = _to_codes(column.tolist())
         elif column.dtype.kind != "f":
             strange[name] = column.dtype
-    if categories is not None:
-        categories.update(labels)
     _check_numeric(strange, what)
     values = _as_floats(np.column_stack(list(used.values())), what)
     if what == "cov" and len(values) == len(columns):
         values = values[[position[name] for name in names]]
-    return names, values
+    return Table(names, values, labels)
 
 
-def _read_frame(
-    table: Any,
-    graph: MixedGraph | None,
-    what: str,
-    categories: dict[str, tuple[str, ...]] | None,
-    nominal: Sequence[str],
-) -> _Read:
+def _data_frame(table: Any) -> Any:
+    """Return a data frame of narwhals, or another object unchanged."""
     import narwhals as nw
 
     if type(table).__name__ == "RecordBatch" and type(table).__module__.startswith("pyarrow"):
         import pyarrow
 
         table = pyarrow.Table.from_batches([table])
-    frame = nw.from_native(table, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
+    try:
+        frame = nw.from_native(table, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError("several columns have the same name: rename them") from error
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def _read_frame(
+    table: Any, graph: MixedGraph | None, what: str, nominal: Sequence[str], ordered: bool
+) -> Table:
+    import narwhals as nw
+
+    frame = _data_frame(table)
     if not isinstance(frame, nw.DataFrame):
         return _read_array(table, graph, what)
     schema, columns = frame.schema, list(frame.columns)
     position = _positions(columns, what)
     names = tuple(position) if graph is None else graph.nodes
     _check_names(names, position, what)
-    used = [columns[position[name]] for name in names]
-    labels_of = {} if categories is None else categories
-    words = {c for c in used if str(c) in nominal and not schema[c].is_numeric()}
-    ordered = set() if categories is None else {c for c in used if isinstance(schema[c], nw.Enum)}
-    strange = {
-        str(c): schema[c]
-        for c in used
-        if c not in ordered | words and not (schema[c].is_numeric() or schema[c] == nw.Boolean)
-    }
-    many = [
-        str(c)
-        for c in used
-        if str(c) in strange
-        and (schema[c].is_temporal() or frame.get_column(c).n_unique() > MOST_CATEGORIES)
-    ]
-    _check_numeric(strange, what, many)
-    values = np.empty((len(frame), len(used)))
-    for k, column in enumerate(used):
+    values = np.empty((len(frame), len(names)))
+    labels: dict[str, tuple[str, ...]] = {}
+    strange: dict[str, Any] = {}
+    for k, name in enumerate(names):
+        column = columns[position[name]]
         series, dtype = frame.get_column(column), schema[column]
-        if column in words:
-            values[:, k], labels_of[str(column)] = to_codes(series.to_list())
-        elif column in ordered and isinstance(dtype, nw.Enum):
-            labels = dtype.categories
-            number = {label: float(i) for i, label in enumerate(labels)}
-            values[:, k] = [number.get(label, np.nan) for label in series.to_list()]
-            labels_of[str(column)] = tuple(map(str, labels))
-        else:
+        if dtype.is_numeric() or dtype == nw.Boolean:
             if dtype == nw.Boolean:
-                labels_of[str(column)] = BOOLEAN
-            if dtype.is_integer() and len(series) > series.null_count():
+                labels[name] = BOOLEAN
+            elif dtype.is_integer() and len(series) > series.null_count():
                 warn_of_rounding(int(series.min()), int(series.max()), f"column {column!r}")
             values[:, k] = series.cast(nw.Float64).to_numpy()
+        elif name in nominal:
+            values[:, k], labels[name] = _to_codes(series.to_list())
+        elif ordered and isinstance(dtype, nw.Enum):
+            number = {label: float(i) for i, label in enumerate(dtype.categories)}
+            values[:, k] = [number.get(label, np.nan) for label in series.to_list()]
+            labels[name] = tuple(map(str, dtype.categories))
+        else:
+            strange[name] = dtype
+    _check_numeric(strange, what)
     if what == "cov":
         values = values[_row_positions(table, position, names, len(values))]
-    return names, values
+    return Table(names, values, labels)
 
 
-def to_codes(values: Sequence[Any]) -> tuple[Floats, tuple[str, ...]]:
+def _to_codes(values: Sequence[Any]) -> tuple[Floats, tuple[str, ...]]:
     """Return words as 0, 1, 2 and so on in the order of their labels, and the labels.
 
     None and NaN are missing values.
@@ -261,9 +290,9 @@ def _positions(columns: Sequence[Any], what: str) -> dict[str, int]:
     """Return the index of each column by its name as a string."""
     if not columns:
         raise DataError(f"{what} has no columns: pass a table of rows and columns")
-    position = {str(column): k for k, column in enumerate(columns)}
+    names = [str(column) for column in columns]
+    position = {name: k for k, name in enumerate(names)}
     if len(position) < len(columns):
-        names = [str(column) for column in columns]
         twice = [name for name, k in position.items() if names.index(name) != k]
         raise DataError(f"{what} has several columns named {quoted(sorted(twice))}: rename them")
     if "" in position:
@@ -300,41 +329,37 @@ def warn_of_rounding(smallest: int, largest: int, what: str) -> None:
 
 def _check_names(names: Sequence[str], available: dict[str, int], what: str) -> None:
     missing = [name for name in names if name not in available]
-    if not missing:
-        return
-    hints = []
-    for name in missing[:12]:
-        close = similar_names(name, available)
+    if missing:
+        close = similar_names(missing[0], available)
         hint = f" (did you mean {short_repr(close[0])}?)" if close else ""
-        hints.append(short_repr(name) + hint)
-    more = f" and {len(missing) - 12} more" if len(missing) > 12 else ""
-    raise DataError(
-        f"{what} has no column for the graph's node {', '.join(hints)}{more}; its columns are "
-        f"{quoted(list(available))}"
-    )
-
-
-def _check_numeric(strange: Mapping[str, Any], what: str, many: Sequence[str] = ()) -> None:
-    """Raise an error if a column is not numeric; those with `many` values are not categories."""
-    if strange:
-        listed = ", ".join(
-            f"{name!r} ({str(dtype).partition('(')[0]})"
-            for name, dtype in list(strange.items())[:12]
-        )
-        more = f" and {len(strange) - 12} more" if len(strange) > 12 else ""
-        few = [name for name in strange if name not in many]
-        categories = f"for unordered categories pass nominal={few!r}; " if few else ""
         raise DataError(
-            f"non-numeric column {listed}{more} in {what}: {categories}to drop "
+            f"{what} has no column for the graph's node {quoted(missing)}{hint}; its columns are "
+            f"{quoted(list(available))}"
+        )
+
+
+def _check_numeric(strange: Mapping[str, Any], what: str) -> None:
+    """Raise an error if columns are not numeric; those that are not dates may be categories."""
+    if strange:
+        listed = [f"{name!r} ({str(kind).partition('(')[0]})" for name, kind in strange.items()]
+        words = [n for n, kind in strange.items() if not re.match("(?i)date|time|dur", str(kind))]
+        categories = f"for unordered categories pass nominal={words!r}; " if words else ""
+        raise DataError(
+            f"non-numeric column {first_few(listed)} in {what}: {categories}to drop "
             f"{'it' if len(strange) == 1 else 'all of them'}: {drop_call(list(strange))}; or code them "
             "as numbers; ordered categories are accepted as ordered categoricals of a data frame"
         )
 
 
+def first_few(items: Sequence[str], what: str = "") -> str:
+    """Return the first dozen items, and the number of the others, as "... and 3 more `what`"."""
+    more = f" and {len(items) - 12} more{what}" if len(items) > 12 else ""
+    return ", ".join(items[:12]) + more
+
+
 def quoted(names: Sequence[str]) -> str:
     """Return the first dozen names in quotation marks, and the number of the others."""
-    listed = ", ".join(short_repr(name) for name in names[:12])
-    return listed + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return first_few([short_repr(name) for name in names])
 
 
 def drop_call(names: Sequence[str]) -> str:
@@ -342,62 +367,110 @@ def drop_call(names: Sequence[str]) -> str:
     return f"data.drop(columns={list(names)!r})"
 
 
-def split_table(data: Any, part: float, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return two tables of the given type: the rows to keep, and a random `part` as holdout.
-
-    Clusters are not divided.
-    """
-    units = np.arange(_n_rows(data))
-    if isinstance(data, Observations) and data.clusters is not None:
-        units = np.unique(data.clusters, return_inverse=True)[1]
-    n = int(units.max(initial=-1)) + 1
-    aside = np.isin(units, rng.permutation(n)[: round(part * n)])
-    return _filter(data, ~aside), _filter(data, aside)
+# --- rows: clusters, weights, parts ---------------------------------------------------------------
 
 
-def take_column(data: Any, name: str) -> tuple[Any, list[Any]]:
+def take_column(data: Any, name: Any, what: str) -> tuple[Any, list[Any]]:
     """Return a table without one of its columns, and the values of this column."""
     import narwhals as nw
 
-    if isinstance(data, Observations) and name in data.names:
-        kept = [k for k, own in enumerate(data.names) if own != name]
-        rest = replace(data, names=tuple(data.names[k] for k in kept), values=data.values[:, kept])
-        return rest, data.values[:, data.names.index(name)].tolist()
-    if isinstance(data, Mapping) and name in data:
-        others = {own: column for own, column in data.items() if own != name}
-        return others, list(np.asarray(data[name]).tolist())
-    frame = nw.from_native(data, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if isinstance(frame, nw.DataFrame) and name in frame.columns:
-        return frame.drop(name).to_native(), frame.get_column(name).to_list()
-    columns = [str(column) for column in getattr(frame, "columns", ())]
-    known = f"; the columns are {quoted(columns)}" if columns else ""
-    raise DataError(f"data have no column {short_repr(name)} of clusters{known}")
+    columns: Any = data
+    if not isinstance(data, Mapping):
+        frame = _data_frame(data)
+        if not isinstance(frame, nw.DataFrame):
+            raise DataError(
+                f"{what} = {short_repr(name)}: needs a data frame or a mapping from names to "
+                f"columns, not {type(data).__name__}"
+            )
+        # By index, because a name may be any object.
+        columns = {own: frame[:, k].to_numpy() for k, own in enumerate(frame.columns)}
+    if not isinstance(name, str) or name not in columns:
+        raise DataError(
+            f"{what} = {short_repr(name)}: the data have no such column, only "
+            f"{quoted(list(columns))}"
+        )
+    others = [own for own in columns if own != name]
+    rest = columns._take(others) if isinstance(columns, Table) else {k: columns[k] for k in others}
+    return rest, np.asarray(columns[name]).tolist()
 
 
-def _n_rows(data: Any) -> int:
-    if isinstance(data, Mapping):
-        lengths = {np.asarray(column).shape[:1] for column in data.values()}
-        if len(lengths) == 1 and (only := lengths.pop()):
-            return int(only[0])
-    elif hasattr(data, "__len__") or hasattr(data, "__array__"):
-        return len(data) if hasattr(data, "__len__") else len(np.asarray(data))
-    raise DataError(
-        "holdout needs observations in rows; for a covariance matrix or moments, compute them from "
-        "a part of the rows, and fit the graph to the others"
-    )
+def take_clusters(
+    data: Any, clusters: Any, graph: MixedGraph | None = None
+) -> tuple[Any, npt.NDArray[np.str_] | None]:
+    """Return the data without the column of clusters, and the labels of the rows.
+
+    A column that is a node of the graph stays.
+    """
+    labels: Any = clusters
+    if labels is None:
+        return data, None
+    if isinstance(data, Table) and data.clusters is not None:
+        return data, data.clusters
+    if isinstance(labels, str):
+        rest, labels = take_column(data, labels, "clusters")
+        data = data if graph is not None and clusters in graph.nodes else rest
+    try:
+        cells = np.asarray(labels, dtype=object)
+        words = np.array([str(label) for label in cells.tolist()] if cells.ndim == 1 else [])
+    except Exception:  # raised by the library that the object is from
+        cells = words = np.zeros(())
+    if cells.ndim != 1:
+        raise DataError(f"clusters = {short_repr(labels)}: must be one label for each row")
+    if np.isin(words, ("None", "nan", "NaT", "<NA>")).any():
+        raise DataError("clusters has missing labels: drop these rows, or give each its own label")
+    return data, words
 
 
-def _filter(data: Any, chosen: Bools) -> Any:
-    import narwhals as nw
+def take_weights(table: Table, data: Any, weights: Any) -> tuple[Table, Floats | None]:
+    """Return the table without the column of weights, and the weights scaled to mean one."""
+    if weights is None:
+        return table, None
+    if isinstance(weights, str):
+        if weights in table.names:
+            keep = [k for k, name in enumerate(table.names) if name != weights]
+            w, names = table[weights], tuple(table.names[k] for k in keep)
+            table = replace(table, names=names, X=table.X[:, keep])
+        else:  # a column that the graph does not have
+            w = read_observations(data, MixedGraph([weights]), "data")[1][:, 0]
+    else:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # complex numbers must not lose their second part
+                w = np.asarray(weights, dtype=np.float64)
+        except Exception:  # raised by the library that the object is from
+            raise DataError(f"weights = {short_repr(weights)}: must be numbers") from None
+    if w.shape != (len(table.X),):
+        raise DataError(
+            f"weights has shape {w.shape}: must be one weight for each of {len(table.X)} rows"
+        )
+    if not (np.isfinite(w).all() and (w > 0).all()):
+        k = int(np.flatnonzero(~(np.isfinite(w) & (w > 0)))[0])
+        raise DataError(
+            f"weights has {w[k]:g} in row {k}: must be positive numbers; drop such rows"
+        )
+    w = w / w.max()
+    if w.min() < _SMALLEST_WEIGHT:
+        raise DataError(
+            f"weights differ by a factor of more than {1 / _SMALLEST_WEIGHT:g}; drop the rows with "
+            "the smallest weights"
+        )
+    return table, w / w.mean()
 
-    if isinstance(data, Observations):
-        labels = None if data.clusters is None else data.clusters[chosen]
-        return replace(data, values=data.values[chosen], clusters=labels)
-    if isinstance(data, Mapping):
-        return {name: np.asarray(column)[chosen] for name, column in data.items()}
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame.filter(chosen.tolist()).to_native()
-    return np.asarray(data)[chosen]
+
+def split_table(data: Any, part: float, rng: np.random.Generator) -> tuple[Table, Table]:
+    """Return two tables: the rows to keep, and a random `part` as holdout.
+
+    Clusters are not divided.
+    """
+    if not (hasattr(data, "__len__") or hasattr(data, "__array__")):
+        raise DataError(
+            "holdout needs observations in rows; for a covariance matrix or moments, compute them "
+            "from a part of the rows, and fit the graph to the others"
+        )
+    table = read_table(data, None, "data")
+    units = np.arange(len(table.X))
+    if table.clusters is not None:
+        units = np.unique(table.clusters, return_inverse=True)[1]
+    n = int(units.max(initial=-1)) + 1
+    aside = np.isin(units, rng.permutation(n)[: round(part * n)])
+    return table._rows(~aside), table._rows(aside)

@@ -36,7 +36,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bowfree import _core
-from bowfree.data.covariance import LARGEST, check_constant, check_scale, safe_inverse
+from bowfree.data import frames
+from bowfree.data.covariance import (
+    LARGEST,
+    check_constant,
+    check_scale,
+    missing_values,
+    safe_inverse,
+)
 from bowfree.data.sample import (
     Bools,
     Floats,
@@ -48,9 +55,11 @@ from bowfree.data.sample import (
     inverse_covariance,
     lower_triangle,
     rescaled,
+    row_slices,
 )
 from bowfree.errors import DataError
 from bowfree.graph.text import quote
+from bowfree.parameters import Correlation, Missing
 from bowfree.results.display import (
     MOST_ROWS,
     Table,
@@ -369,6 +378,52 @@ class IncompleteRows(Sample):
 
     def describe(self) -> str:
         return f"{self.n_rows} rows with {percent(np.isnan(self.X).mean())} of values missing"
+
+
+def drop_missing(
+    table: frames.Table,
+    weights: Floats | None,
+    missing: Missing | None,
+    correlation: Correlation,
+    ordered: bool,
+    use: str,
+) -> tuple[frames.Table, Floats | None, tuple[str, ...]]:
+    """Raise an error on missing values, drop their rows, or leave them for the likelihood.
+
+    `use` is the value of `missing` that an error recommends.
+    """
+    X = table.X
+    # The sum of a slice is finite if all its cells are; one pass suffices for complete data.
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = all(
+            math.isfinite(float(X[rows].sum())) or np.isfinite(X[rows]).all()
+            for rows in row_slices(X)
+        )
+    if finite:
+        return table, weights, ()
+    numbers = correlation == "pearson" and not ordered
+    if np.isinf(X).any() or missing is None:
+        raise missing_values(table.names, X, "value", use if numbers or ordered else "")
+    if missing == "listwise":
+        keep = np.isfinite(X).all(axis=1)
+        kept, total = int(keep.sum()), len(X)
+        if kept < 2:
+            raise DataError(
+                f"missing='listwise': only {kept} of {total} rows are complete; use "
+                "missing='fiml', or drop the columns with most missing values"
+            )
+        note = f"{total - kept} of {total} rows with missing values were dropped"
+        return table._rows(keep), rescaled(weights, keep), (note,)
+    if (missing == "pairwise") != ordered or not (numbers or ordered):
+        best = "pairwise" if ordered else "fiml" if numbers else "listwise"
+        what = "ordered categories" if ordered else "numbers" if numbers else "ranks"
+        raise DataError(f"missing={missing!r} cannot be combined with {what}; use missing={best!r}")
+    if missing == "pairwise" and weights is None:  # weights are refused later
+        some = np.isfinite(X).any(axis=1)
+        empty = len(X) - np.count_nonzero(some)
+        note = f"{empty} rows without observed values were dropped"
+        return table._rows(some), None, (note,) * bool(empty)
+    return table, weights, ()
 
 
 def read_incomplete(

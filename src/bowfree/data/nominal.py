@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data import frames
 from bowfree.data.frames import BOOLEAN, MOST_CATEGORIES, quoted
 from bowfree.data.moments import Moments
 from bowfree.errors import DataError
@@ -36,19 +37,16 @@ Blocks = dict[str, tuple[str, ...]]
 
 
 def to_indicators(
-    names: Sequence[str],
-    X: Floats,
-    nominal: Sequence[str],
-    categories: Mapping[str, tuple[str, ...]],
-) -> tuple[Blocks, Floats, tuple[str, ...]]:
+    table: frames.Table, nominal: Sequence[str]
+) -> tuple[Blocks, frames.Table, tuple[str, ...]]:
     """Return the columns of each node, their values, and notes on the categories.
 
-    `categories` are the labels of columns that were read from text, as 0, 1, 2 and so on; other
-    nominal columns have numbers, which are their labels.
+    Columns that were read from text are numbered and have labels; the labels of others are their
+    numbers.
     """
     blocks: Blocks = {}
     columns, notes = [], []
-    for name, column in zip(names, X.T, strict=True):
+    for name, column in zip(table.names, table.X.T, strict=True):
         if name not in nominal:
             blocks[name] = (name,)
             columns.append(column)
@@ -61,8 +59,8 @@ def to_indicators(
                 "allowed: drop it, or merge categories"
             )
         labels = [f"{v:g}" for v in values]
-        if name in categories:
-            keys = _sort_keys([categories[name][int(v)] for v in values])
+        if name in table.categories:
+            keys = _sort_keys([table.categories[name][int(v)] for v in values])
             values = [value for _, value in sorted(zip(keys, values, strict=True))]
             labels = [label for _, label in sorted(keys)]
         found = [np.where(observed, column == value, np.nan) for value in values[1:]]
@@ -82,7 +80,8 @@ def to_indicators(
     twice = sorted({column for column in listed if listed.count(column) > 1})
     if twice:
         raise DataError(f"a category and a column are both named {quoted(twice)}: rename one")
-    return blocks, np.column_stack(columns), tuple(notes)
+    X = np.column_stack(columns)
+    return blocks, frames.Table(tuple(listed), X, clusters=table.clusters), tuple(notes)
 
 
 def _sort_keys(labels: list[str]) -> list[tuple[float, str]]:

@@ -24,7 +24,6 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.conditions import Condition, are_conditions, listed_conditions
 from bowfree.data.covariance import (
@@ -39,28 +38,24 @@ from bowfree.data.covariance import (
 )
 from bowfree.data.frames import (
     BOOLEAN,
-    Observations,
+    Table,
     quoted,
-    read_observations,
-)
-from bowfree.data.joint_moments import ConditionMoments, JointMoments
-from bowfree.data.missing_values import read_incomplete
-from bowfree.data.moments import Moments
-from bowfree.data.nominal import BlockMoments, boolean_note, made_of, to_indicators
-from bowfree.data.ordinal import read_mixed
-from bowfree.data.ranks import read_ranks
-from bowfree.data.row_options import (
-    cluster_codes,
-    drop_missing,
-    ledoit_wolf,
+    read_table,
     take_clusters,
     take_weights,
-    with_nongaussian_errors,
 )
+from bowfree.data.joint_moments import ConditionMoments, JointMoments
+from bowfree.data.missing_values import drop_missing, read_incomplete
+from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments, Blocks, boolean_note, made_of, to_indicators
+from bowfree.data.ordinal import read_mixed
+from bowfree.data.ranks import read_ranks
 from bowfree.data.sample import (
     CompleteRows,
     Floats,
+    NonGaussianRows,
     Shrunk,
+    cross_products,
     shrink,
 )
 from bowfree.data.streaming import Sums, is_stream, read_stream
@@ -228,7 +223,7 @@ class DataOptions:
             self.refuse(what, "shrinkage")
             found.columns._require_definite("nominal variables need more rows than columns")
             return found
-        shrinkage = ledoit_wolf(found) if self.shrinkage == "auto" else self.shrinkage
+        shrinkage = _ledoit_wolf(found) if self.shrinkage == "auto" else self.shrinkage
         if shrinkage:
             factor = 1.0 - float(shrinkage)
             sample = None if found.sample is None else Shrunk(found.sample, factor)
@@ -236,7 +231,7 @@ class DataOptions:
                 found.names, shrink(found.S, factor), found.n, found.mean, sample, found.notes
             )
         if self.errors == "nongaussian":
-            return with_nongaussian_errors(found)
+            return _with_nongaussian_errors(found)
         n, d = found._n_distinct, len(found.names)
         if graph is not None and n <= d:
             check_definite(found.names, found.S, n, graph)
@@ -248,7 +243,7 @@ class DataOptions:
         return found
 
     def read_table(self, data: Any) -> Any:
-        """Return a table that can be read several times: streams become Observations or Sums."""
+        """Return a table that can be read several times: streams become a Table or Sums."""
         if data is None or isinstance(data, Moments) or are_conditions(data):
             return data
         if is_stream(data):
@@ -256,13 +251,9 @@ class DataOptions:
         if isinstance(data, Sums):
             return data
         data, labels = take_clusters(data, self.clusters)
-        categories: dict[str, tuple[str, ...]] = {}
-        names, values = read_observations(
-            data, None, "data", categories=categories, nominal=self.nominal
-        )
-        return Observations(names, values, categories, labels)
+        return replace(read_table(data, None, "data", nominal=self.nominal), clusters=labels)
 
-    def _read_stream(self, data: Any, graph: MixedGraph | None) -> Observations | Sums:
+    def _read_stream(self, data: Any, graph: MixedGraph | None) -> Table | Sums:
         wanted = None if graph is None else graph.nodes
         if wanted is not None and isinstance(self.weights, str) and self.weights not in wanted:
             wanted = (*wanted, self.weights)
@@ -374,61 +365,53 @@ class DataOptions:
                 data.names, *data.summary(), None, (note,) * bool(data.n_dropped)
             )
         data, labels = take_clusters(data, self.clusters, graph)
-        categories: dict[str, tuple[str, ...]] = {}
-        names, X = read_observations(
-            data, graph, "data", categories=categories, nominal=self.nominal
-        )
-        names, X, weights = take_weights(names, X, data, self.weights)
+        table = replace(read_table(data, graph, "data", nominal=self.nominal), clusters=labels)
+        table, weights = take_weights(table, data, self.weights)
+        names, n, categories = table.names, len(table.X), table.categories
         if not names:
             raise DataError("there are no variables: the only column of the data is the weights")
-        if len(X) < 2:
-            raise DataError(f"n = {len(X)}: data need at least 2 rows (observations in rows)")
+        if n < 2:
+            raise DataError(f"n = {n}: data need at least 2 rows (observations in rows)")
         for option, given in {"ordinal": self.ordinal, "nominal": self.nominal}.items():
             unknown = [name for name in given if name not in names]
             if unknown and (option == "ordinal" or graph is None):
                 raise DataError(f"{option}: no column {quoted(unknown)}; there are {quoted(names)}")
-        labeled = {name for name, labels in categories.items() if labels is not BOOLEAN}
+        if labels is not None and len(labels) != n:
+            raise DataError(
+                f"clusters has {len(labels)} labels: must be one label for each of the {n} rows"
+            )
+        labeled = {name for name, words in categories.items() if words is not BOOLEAN}
         categorical = {*self.ordinal, *labeled} - {*self.nominal}
         ordered = {name: categories.get(name) for name in names if name in categorical}
         use = "" if held is not None else "pairwise" if ordered else "fiml"
-        if labels is not None and len(labels) != len(X):
-            raise DataError(
-                f"clusters has {len(labels)} labels: must be one label for each of the {len(X)} rows"
-            )
-        every = X
-        X, weights, notes = drop_missing(
-            names, X, weights, self.missing, self.correlation, bool(ordered), use
+        table, weights, notes = drop_missing(
+            table, weights, self.missing, self.correlation, bool(ordered), use
         )
-        if labels is not None and len(X) < len(every):
-            labels = labels[np.isfinite(every).all(axis=1)]
         notes += boolean_note(names, categories)
+        blocks: Blocks = {}
         if self.nominal:
-            blocks, X, more = to_indicators(names, X, self.nominal, categories)
-            columns = tuple(column for block in blocks.values() for column in block)
-            if len(columns) > len(names) and (ordered or self.correlation != "pearson"):
+            blocks, table, more = to_indicators(table, self.nominal)
+            notes += more
+            if len(table.names) > len(names) and (ordered or self.correlation != "pearson"):
                 raise DataError(
                     "nominal variables of three or more categories cannot be combined with ordered "
                     "categories or rank correlations, which assume a normal variable behind every "
                     "column; list the ordered ones in `nominal`, too, or omit `correlation`"
                 )
-            return made_of(
-                self._moments(columns, X, weights, ordered, notes + more, held, labels), blocks
-            )
-        return self._moments(names, X, weights, ordered, notes, held, labels)
+        return made_of(self._moments(table, weights, ordered, notes, held), blocks)
 
     def _moments(
         self,
-        names: tuple[str, ...],
-        X: Floats,
+        table: Table,
         weights: Floats | None,
         ordered: Mapping[str, tuple[str, ...] | None],
         notes: tuple[str, ...],
         held: Sequence[str] | None,
-        labels: npt.NDArray[np.str_] | None,
     ) -> Moments:
-        """Compute the moments of columns of numbers, whose rows may have labels of clusters."""
+        """Compute the moments of columns of numbers, of which some are `ordered` categories."""
+        names, X, clusters = table.names, table.X, table.clusters
         numbers = not ordered and self.correlation == "pearson"
-        if labels is not None and not (numbers and np.isfinite(X).all()):
+        if clusters is not None and not (numbers and np.isfinite(X).all()):
             raise DataError(
                 "clusters require complete rows of numbers: drop rows with missing values "
                 "(missing='listwise'), and omit ranks and ordered categories"
@@ -438,19 +421,31 @@ class DataOptions:
             return Moments._unchecked(names, *taken, rows, notes + more)
         check_constant(names, X, held)
         if not numbers:
-            return self._correlations(names, X, weights, ordered, notes)
+            if weights is not None:
+                what = "ordered categories" if ordered else f"correlation={self.correlation!r}"
+                raise DataError(f"weights cannot be combined with {what}")
+            if self.correlation == "pearson":
+                taken, mixed, more = read_mixed(names, X, ordered)
+                return Moments._unchecked(names, *taken, mixed, notes + more)
+            if ordered:
+                raise DataError(
+                    f"correlation = {self.correlation!r} cannot be combined with ordered categories "
+                    f"({quoted(list(ordered))}), whose correlations are polychoric; omit it"
+                )
+            taken, ranked, more = read_ranks(names, X, self.correlation)
+            return Moments._unchecked(names, *taken, ranked, notes + more)
         with np.errstate(over="ignore", invalid="ignore"):  # checked in the next lines
             complete, mean = CompleteRows.of(X, weights)
             S = complete.covariance()
-        variances = S.diagonal()
-        if held:
-            variances = variances[~np.isin(names, held)]
-        if not (variances.min(initial=1.0) >= SMALLEST**2 and S.max() <= LARGEST**2):  # or NaN
-            size = np.abs(X).max(axis=0)
-            fixed = np.isin(names, held or ())
+        fixed = np.isin(names, held or ())
+        if not (S.diagonal()[~fixed].min(initial=1.0) >= SMALLEST**2 and S.max() <= LARGEST**2):
+            size = np.abs(X).max(axis=0)  # or S has NaN
             check_scale(names, np.where(fixed, np.maximum(size, 1.0), size), "values up to")
-        if labels is not None:
-            complete = replace(complete, clusters=cluster_codes(labels))
+        if clusters is not None:
+            found, codes = np.unique(clusters, return_inverse=True)
+            if len(found) < 2:
+                raise DataError("clusters has one label only: at least two clusters are needed")
+            complete = replace(complete, clusters=np.asarray(codes, dtype=np.intp))
             effect = complete.design_effect()
             notes += (
                 f"{complete.describe()}: the design effect is {effect:.2f}, so that scores count "
@@ -458,30 +453,9 @@ class DataOptions:
             )
         return Moments._unchecked(names, S, complete.effective_n(), mean, complete, notes)
 
-    def _correlations(
-        self,
-        names: tuple[str, ...],
-        X: Floats,
-        weights: Floats | None,
-        ordered: Mapping[str, tuple[str, ...] | None],
-        notes: tuple[str, ...],
-    ) -> Moments:
-        """Compute polychoric or rank correlations."""
-        if weights is not None:
-            what = "ordered categories" if ordered else f"correlation={self.correlation!r}"
-            raise DataError(f"weights cannot be combined with {what}")
-        if self.correlation == "pearson":
-            taken, mixed, more = read_mixed(names, X, ordered)
-            return Moments._unchecked(names, *taken, mixed, notes + more)
-        if ordered:
-            raise DataError(
-                f"correlation = {self.correlation!r} cannot be combined with ordered categories "
-                f"({quoted(list(ordered))}), whose correlations are polychoric; omit it"
-            )
-        taken, ranked, more = read_ranks(names, X, self.correlation)
-        return Moments._unchecked(names, *taken, ranked, notes + more)
 
-
+# A continuous variable has more distinct values than this share of the rows.
+_MOST_TIES = 0.25
 _CHOICES = {
     "missing": get_args(Missing),
     "correlation": get_args(Correlation),
@@ -502,3 +476,40 @@ def _reorder(given: Any, graph: MixedGraph | None) -> Any:
             f"{quoted(given.names)}"
         )
     return given.take(graph.nodes)
+
+
+def _ledoit_wolf(found: Moments) -> float:
+    """Return the shrinkage of Ledoit and Wolf, for correlations."""
+    rows = found.sample
+    if not isinstance(rows, CompleteRows) or not rows.plain:
+        raise DataError(
+            "shrinkage = 'auto' needs complete unweighted rows of numbers; pass such `data`, or a "
+            "number"
+        )
+    # Of correlations, whose shrinkage toward the identity leaves the variances unchanged; as in
+    # scikit-learn, but with sums in a fixed order.
+    Z = rows.deviations / rows.deviations.std(axis=0)
+    n, d = Z.shape
+    squares = float((cross_products(Z, Z) ** 2).sum()) / n**2
+    distance = squares - d  # the squared norm of R - I
+    error = (float(((Z**2).sum(axis=1) ** 2).sum()) / n - squares) / n
+    return min(error, distance) / distance if distance > 0 else 0.0
+
+
+def _with_nongaussian_errors(found: Moments) -> Moments:
+    """Return moments whose scores use the rows beyond their covariances."""
+    found._require_definite("non-Gaussian errors need more rows than variables")
+    rows = found.sample
+    if not isinstance(rows, CompleteRows):
+        raise DataError(
+            "errors='nongaussian' needs complete rows, which this table is too large for"
+        )
+    distinct = zip(found.names, map(np.unique, rows.deviations.T), strict=True)
+    tied = [name for name, values in distinct if len(values) < _MOST_TIES * rows.n_rows]
+    if tied:
+        raise DataError(
+            f"column {quoted(tied)} has many equal values: errors='nongaussian' needs continuous "
+            "variables; use errors='gaussian', or drop the column"
+        )
+    sample = NonGaussianRows(rows.deviations)
+    return Moments._unchecked(found.names, found.S, found.n, found.mean, sample, found.notes)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from bowfree.data.covariance import check_scale
-from bowfree.data.frames import Observations, quoted, read_observations
+from bowfree.data.frames import Table, quoted, read_table
 from bowfree.data.sample import Floats, Summary, cross_products
 from bowfree.errors import DataError
 from bowfree.graph.mixed_graph import MixedGraph
@@ -139,7 +139,7 @@ def read_stream(
     *,
     listwise: bool = False,
     rows_for: str | None = None,
-) -> Observations | Sums:
+) -> Table | Sums:
     """Return the table of a stream if it is small, or else its sums.
 
     Only the columns `wanted` are read, by default all. With `listwise`, rows with missing values
@@ -154,13 +154,13 @@ def read_stream(
     n_rows = 0
     for k, piece in enumerate(_pieces(data, wanted)):
         what = f"piece {k + 1} of data"
-        own, X = read_observations(piece, graph, what, categories=categories)
-        names = names or own
-        if set(own) != set(names):
-            odd = sorted(set(own) ^ set(names))
+        table = read_table(piece, graph, what)
+        names = names or table.names
+        odd = sorted(set(table.names) ^ set(names))
+        if odd:
             raise DataError(f"{what} has other columns than piece 1: {quoted(odd)}")
-        if own != names:
-            X = X[:, [own.index(name) for name in names]]
+        categories |= table.categories
+        X = table.X if table.names == names else table._take(names).X
         n_rows += len(X)
         if sums is None:
             kept.append(X.copy())
@@ -183,7 +183,7 @@ def read_stream(
         raise DataError(
             "data has no pieces; an iterator can be read only once, was it read before?"
         )
-    return sums or Observations(names, np.concatenate(kept), categories)
+    return sums or Table(names, np.concatenate(kept), categories)
 
 
 def _add(sums: Sums, X: Floats, before: int, listwise: bool) -> None:

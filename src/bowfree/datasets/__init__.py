@@ -7,10 +7,11 @@ truth (:mod:`bowfree.datasets.greenhouse`). `load_sachs` loads the protein data 
 every function accepts as ``data``.
 """
 
+from bowfree.data.frames import Table
 from bowfree.datasets.files import read_covariance, read_table
 from bowfree.datasets.greenhouse import demo_model, load_demo
 from bowfree.datasets.sachs import SACHS_CONDITIONS, SachsCondition, load_sachs
-from bowfree.datasets.tables import Table, write_table
+from bowfree.datasets.tables import write_table
 
 __all__ = [
     "SACHS_CONDITIONS",

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from bowfree.data.frames import BOOLEAN, warn_of_rounding
+from bowfree.data.frames import BOOLEAN, Table, warn_of_rounding
 from bowfree.data.streaming import lazy_batches
-from bowfree.datasets.tables import Decimal, Floats, InvalidCells, ReadOptions, Separator, Table
+from bowfree.datasets.tables import Decimal, Floats, InvalidCells, ReadOptions, Separator
 from bowfree.datasets.text_files import COMPRESSED, TextTable, read_content
 from bowfree.errors import DataError
 from bowfree.parameters import public

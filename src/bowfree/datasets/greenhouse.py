@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bowfree.datasets.tables import Table
+from bowfree.data.frames import Table
 from bowfree.graph.text import parse
 from bowfree.model.linear_sem import LinearSEM
 

@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from bowfree.datasets.tables import Table
+from bowfree.data.frames import Table
 from bowfree.errors import BowfreeError, DataError
 from bowfree.parameters import public
 from bowfree.text_reading import short_repr

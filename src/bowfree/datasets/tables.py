@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bowfree.data.covariance import unusable_columns
 from bowfree.data.diagnostics import odd_columns
-from bowfree.data.frames import BOOLEAN, MOST_CATEGORIES
+from bowfree.data.frames import BOOLEAN, MOST_CATEGORIES, Table
 from bowfree.errors import BowfreeError, DataError
 from bowfree.formats.csv_text import write_line, write_name
 from bowfree.text_reading import join_names, number, short_repr, similar_names
@@ -36,49 +36,6 @@ _WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)? ?(?:[%°]|(?<= )[^\W\d])\S*")
 _POINT_NUMBER = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_LISTED = 5  # columns with invalid cells in a message
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
-
-
-@dataclass(frozen=True, eq=False)
-class Table(Mapping[str, Floats]):
-    """A mapping from column names to columns of numbers, which every function takes as data.
-
-    ``pandas.DataFrame(dict(table))`` makes a data frame of it.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The columns, in their order.
-    X : ndarray of shape (n, d)
-        Observations in rows; missing values are NaN.
-    categories : dict of str to tuple of str
-        Labels of nominal columns, whose values are 0, 1, 2 and so on, and of True and False.
-
-    Examples
-    --------
-    >>> import bowfree as bf
-    >>> import numpy as np
-    >>> table = bf.datasets.Table(("x", "y"), np.array([[1.0, 2.0], [3.0, 4.0]]))
-    >>> table["y"]
-    array([2., 4.])
-    """
-
-    names: tuple[str, ...]
-    X: Floats
-    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Floats:
-        if name not in self.names:
-            raise KeyError(name)
-        return self.X[:, self.names.index(name)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __repr__(self) -> str:
-        return f"<Table of {len(self.X)} rows: {', '.join(self.names)}>"
 
 
 def write_table(table: Table, *, decimals: int | None = None) -> str:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bowfree import datasets
-from bowfree.datasets.tables import Table, write_table
+from bowfree.data.frames import Table
+from bowfree.datasets.tables import write_table
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.model.fit_result import Fit
