@@ -34,7 +34,7 @@ from bowfree.parameters import Kind, Means, Method
 from bowfree.results.display import Table, TextDisplay, count
 from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.rows import data_frame
-from bowfree.results.serialization import to_plain
+from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names, short_repr
 from bowfree.validation import as_list, check_choice
 
@@ -45,7 +45,7 @@ _USES: tuple[Use, ...] = get_args(Use)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConditionMoments(TextDisplay, Frozen):
+class ConditionMoments(TextDisplay, ToDict, Frozen):
     """The moments of one condition.
 
     Attributes
@@ -129,12 +129,8 @@ class ConditionMoments(TextDisplay, Frozen):
         what, i, j = parameter
         return _USES[int(self._uses[what][i, j])]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the condition as a dictionary of lists and numbers, without its rows."""
-        content: dict[str, Any] = to_plain(
-            {word: getattr(self, word) for word in ("name", "n", "targets", "kind", "mean", "S")}
-        )
-        return content
+    def _content(self) -> Any:
+        return {word: getattr(self, word) for word in ("name", "n", "targets", "kind", "mean", "S")}
 
     def _headline(self) -> str:
         targets = f"targets {', '.join(self.targets)}" if self.targets else "no targets"
@@ -308,51 +304,46 @@ class JointMoments(Moments):
             self.means == "shared",
         )
 
-    def _set_terms(self) -> tuple[Floats, Indices]:
+    def _set_objective(self) -> Floats:
         """Return the terms of the objective that belong to perfect targets, for any graph.
 
         Each variable has ``w (log s + 1)`` for each condition in which it was set, with w the share
-        of the observations and s the variance there. Also returns the number of these variances. A
-        constant target has no density, so its ``log 2 pi`` is subtracted.
+        of the observations and s the variance there. A constant target has no density, so its
+        ``log 2 pi`` is subtracted.
         """
-        objective, number = np.zeros(len(self.names)), np.zeros(len(self.names), dtype=int)
+        objective = np.zeros(len(self.names))
         for condition in self.conditions:
-            if condition.kind != "perfect":
-                continue
-            for i in np.flatnonzero(condition.is_target):
-                varies, s = condition.varies[i], condition.S[i, i]
-                own = math.log(s) + 1 if varies else -math.log(2 * math.pi)
-                objective[i] += condition.n / self.n * own
-                number[i] += varies
-        return objective, number
+            if condition.kind == "perfect":
+                for i in np.flatnonzero(condition.is_target):
+                    s = condition.S[i, i]
+                    own = math.log(s) + 1 if condition.varies[i] else -math.log(2 * math.pi)
+                    objective[i] += condition.n / self.n * own
+        return objective
 
     @cached_property
     def _own(self) -> tuple[Indices, Indices]:
-        """In how many conditions an entry of B, and of Omega, is specific, without `_set_terms`."""
-        d = len(self.names)
-        B, Omega = np.zeros((d, d), dtype=int), np.zeros((d, d), dtype=int)
-        for condition in self.conditions:
-            if condition.kind != "perfect":
-                B += condition._uses["B"][:d, :d] == _USES.index("own")
-                Omega += condition._uses["Omega"][:d, :d] == _USES.index("own")
-        return B, Omega
+        """In how many conditions an entry of B, and of Omega, is specific.
 
-    def _own_intercepts(self) -> Indices:
-        """Return in how many conditions the intercept of each variable is the condition's own."""
-        number = np.zeros(len(self.names), dtype=int)
-        if self.means == "shared":
-            for condition in self.conditions:
-                if condition.kind == "perfect":
-                    number += condition.is_target & condition.varies
-                else:
-                    number += condition._uses["B"][: len(number), -1] == _USES.index("own")
-        return number
+        The diagonal of the second has the number of variances and intercepts of a variable.
+        """
+        d = len(self.names)
+        B, Omega, number = (np.zeros(shape, dtype=int) for shape in ((d, d), (d, d), d))
+        for c in self.conditions:
+            own = {what: use[:d] == _USES.index("own") for what, use in c._uses.items()}
+            number += np.diag(own["Omega"]) & c.varies
+            if self.means == "shared":
+                number += c.is_target & c.varies if c.kind == "perfect" else own["B"][:, d]
+            if c.kind != "perfect":
+                B += own["B"][:, :d]
+                Omega += own["Omega"][:, :d]
+        np.fill_diagonal(Omega, number)
+        return B, Omega
 
     def _own_numbers(self, graph: MixedGraph) -> Indices:
         """Return the number of specific parameters by variable, covariances at the first."""
         B, Omega = self._own
-        number = self._set_terms()[1] + np.diag(Omega) + self._own_intercepts()
-        if B.any() or Omega.any():
+        number = np.diag(Omega).copy()
+        if not self._alike:
             for i, (parents, spouses) in enumerate(
                 zip(graph._parents, graph._spouses, strict=True)
             ):

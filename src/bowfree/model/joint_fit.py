@@ -161,7 +161,7 @@ class JointFit(Fit):
     @cached_property
     def _own_total(self) -> tuple[float, int]:
         number = self._joint._own_numbers(self.graph).sum()
-        return math.fsum(self._joint._set_terms()[0]), int(number)
+        return math.fsum(self._joint._set_objective()), int(number)
 
     @cached_property
     def _variation(self) -> JointVariation:  # type: ignore[override]  # scaled tests are refused

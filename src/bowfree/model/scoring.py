@@ -140,7 +140,7 @@ def district_scores(
     price = fit.penalty * math.log(fit.n) / fit.n if math.isfinite(fit.n) else 0.0
     own, n_own = np.zeros(len(bap)), np.zeros(len(bap), dtype=int)
     if isinstance(fit.moments, JointMoments):
-        own, n_own = fit.moments._set_terms()[0], fit.moments._own_numbers(bap)
+        own, n_own = fit.moments._set_objective(), fit.moments._own_numbers(bap)
     rows = []
     for district in fit.certificate:
         members = [bap._node(name) for name in district.nodes]
