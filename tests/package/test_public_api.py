@@ -258,7 +258,7 @@ LEFT_OUT = {
     "studies.uniformity_study",
 }  # fmt: skip
 
-NOT_OURS = {"ax", "simple", "fixed_zeros", "colorbar"}
+NOT_OURS = {"ax", "simple", "colorbar"}
 PATHS = {"path", "checkpoint"}
 
 

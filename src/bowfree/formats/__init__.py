@@ -22,8 +22,8 @@ The format is always named, never guessed from the content:
 their own, such as `from_lavaan` and `to_networkx`. `write` also exports Mermaid and GraphML. Bad
 input raises `bowfree.errors.ParseError` with line and column.
 
-``text_formats`` has `read` and `write`; ``matrices`` the matrix formats; ``dot`` (with dagitty),
-``lavaan`` and ``tetrad`` text formats; ``exports`` networkx, caugi, Mermaid and GraphML.
+``text_formats`` has `read` and `write`, networkx, caugi, Mermaid and GraphML; ``matrices`` the
+matrix formats; ``dot`` (with dagitty), ``lavaan`` and ``tetrad`` text formats.
 ``tokens`` and ``csv_text`` are shared by the readers.
 """
 

@@ -1,6 +1,4 @@
 from .dot import from_dagitty as from_dagitty
-from .exports import from_networkx as from_networkx
-from .exports import to_networkx as to_networkx
 from .lavaan import from_lavaan as from_lavaan
 from .lavaan import read_lavaan as read_lavaan
 from .lavaan import to_lavaan as to_lavaan
@@ -10,6 +8,8 @@ from .matrices import from_matrix as from_matrix
 from .matrices import to_matrix as to_matrix
 from .text_formats import EXPORTS as EXPORTS
 from .text_formats import FORMATS as FORMATS
+from .text_formats import from_networkx as from_networkx
 from .text_formats import read as read
 from .text_formats import read_pag as read_pag
+from .text_formats import to_networkx as to_networkx
 from .text_formats import write as write

@@ -35,7 +35,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from bowfree.errors import GraphError
-from bowfree.formats.lavaan_model import Auto, Definition, LavaanModel
+from bowfree.formats.lavaan_model import Auto, Definition, Expression, LavaanModel, operands
 from bowfree.formats.tokens import START, GraphBuilder, Token, TokenReader
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.parameters import public
@@ -68,23 +68,22 @@ _UNSUPPORTED_MODIFIERS = {
     "upper": "bounds a parameter, which is not supported; leave it out",
     "c": "is for several groups; write one model without groups",
 }
-# Precedence of operators; "negative" is the minus in front of a term, as in R: -a^2 is -(a^2).
-_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "negative": 3, "^": 4}
+# Precedence of operators, and of the minus in front of a term, as in R: -a^2 is -(a^2).
+_PRECEDENCE, _NEGATIVE = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}, 3
 
 
 @public
-def to_lavaan(graph: GraphLike, *, fixed_zeros: bool = True) -> str:
+def to_lavaan(graph: GraphLike) -> str:
     """Write a graph in lavaan's model syntax.
+
+    A term ``x ~~ 0*y`` for every pair without a bidirected edge makes sure that
+    ``sem(model, fixed.x = FALSE)`` adds no covariances.
 
     Parameters
     ----------
     graph : MixedGraph, or a result that has one
         Any mixed graph whose names are names of R: a letter or dot, then letters, digits, ``.``,
         ``_``.
-    fixed_zeros : bool
-        Whether to write ``x ~~ 0*y`` for every pair without a bidirected edge, so that
-        ``sem(model, fixed.x = FALSE)`` adds no covariances. Otherwise a comment says how many it
-        would add.
 
     Raises
     ------
@@ -122,18 +121,14 @@ def to_lavaan(graph: GraphLike, *, fixed_zeros: bool = True) -> str:
         f"{b} ~ {' + '.join(parents[b])}" for b in graph.nodes if b in parents
     ]
     sections["bidirected edges"] = [f"{a} ~~ {b}" for a, b in graph.bidirected]
-    if fixed_zeros:
-        zeros: dict[str, list[str]] = {}
-        free = {frozenset(edge) for edge in graph.bidirected}
-        for a, b in combinations(graph.nodes, 2):
-            if frozenset((a, b)) not in free:
-                zeros.setdefault(a, []).append(f"0*{b}")
-        sections["no other covariances"] = [f"{a} ~~ {' + '.join(bs)}" for a, bs in zeros.items()]
+    zeros: dict[str, list[str]] = {}
+    free = {frozenset(edge) for edge in graph.bidirected}
+    for a, b in combinations(graph.nodes, 2):
+        if frozenset((a, b)) not in free:
+            zeros.setdefault(a, []).append(f"0*{b}")
+    sections["no other covariances"] = [f"{a} ~~ {' + '.join(bs)}" for a, bs in zeros.items()]
     lines = [f"# {title}\n" + "\n".join(lines) for title, lines in sections.items() if lines]
-    text = "\n".join(lines or ["# variances"]) + "\n"
-    if not fixed_zeros and (note := read_lavaan(text, auto="none").note):
-        return f"# {note}\n{text}"
-    return text
+    return "\n".join(lines or ["# variances"]) + "\n"
 
 
 @public
@@ -432,62 +427,44 @@ class _Reading:
     def _define(self, name: Token) -> None:
         if any(definition.name == name.text for definition in self.definitions):
             self.reader.refuse(name, f"{short_repr(name.text)} is defined twice")
-        self.definitions.append(Definition(name.text, *self._read_expression()))
+        try:
+            self.definitions.append(Definition(name.text, *self._read_expression()))
+        except RecursionError:
+            self.reader.refuse(name, "its expression is nested too deeply")
 
-    def _read_expression(self) -> tuple[tuple[Token, ...], str]:
-        """Read an expression; return its tokens in postfix order, and its text."""
-        reader = self.reader
-        output: list[Token] = []
-        waiting: list[Token] = []  # operators and open parentheses
-        text = ""
-        depth = 0
-        while True:
-            token = reader.take()
-            if token.text in ("(", "-"):  # in front of an operand
-                waiting.append(token._replace(text="negative") if token.text == "-" else token)
-                depth += token.text == "("
-                text += token.text
-                continue
-            self._check_operand(token)
-            output.append(token)
-            text += token.text
-            while depth and reader.accept(")"):
-                while waiting[-1].text != "(":
-                    output.append(waiting.pop())
-                waiting.pop()
-                depth -= 1
-                text += ")"
-            sign = reader.peek()
-            if sign.kind != "mark" or sign.text not in _PRECEDENCE:
-                break
-            least = _PRECEDENCE[sign.text] + (sign.text == "^")  # a^b^c is a^(b^c)
-            while waiting and waiting[-1].text != "(" and _PRECEDENCE[waiting[-1].text] >= least:
-                output.append(waiting.pop())
-            waiting.append(reader.take())
-            text += f" {sign.text} " if sign.text in ("+", "-") else sign.text
-        for token in reversed(waiting):
-            if token.text == "(":
-                reader.refuse(token, "this parenthesis is not closed")
-            output.append(token)
-        return tuple(output), text
-
-    def _check_operand(self, token: Token) -> None:
-        if token.kind not in ("number", "word"):
-            self.reader.fail(token, "a label or a number")
-        if token.kind == "number":
-            self._number(token)
-        elif self.reader.peek().text == "(":
-            self.reader.refuse(
-                token,
-                f"the function {truncate(token.text)}(...) is not supported in a definition; use "
-                "+, -, *, / and ^",
-            )
+    def _read_expression(self, least: int = 1) -> tuple[Expression, str]:
+        """Read operands joined by operators of at least this precedence; return also the text."""
+        reader, first = self.reader, self.reader.take()
+        found: Expression = first
+        text = first.text
+        if text == "-":
+            operand, inner = self._read_expression(_NEGATIVE)
+            found, text = ("-", operand), f"-{inner}"
+        elif text == "(":
+            found, inner = self._read_expression()
+            if not reader.accept(")"):
+                reader.refuse(first, "this parenthesis is not closed")
+            text = f"({inner})"
+        elif first.kind not in ("number", "word"):
+            reader.fail(first, "a label or a number")
+        elif first.kind == "number":
+            self._number(first)
+        elif reader.peek().text == "(":
+            problem = "is not supported in a definition; use +, -, *, / and ^"
+            reader.refuse(first, f"the function {truncate(text)}(...) {problem}")
+        while reader.peek().kind == "mark" and _PRECEDENCE.get(reader.peek().text, 0) >= least:
+            sign = reader.take().text
+            # a^b^c is a^(b^c)
+            right, inner = self._read_expression(_PRECEDENCE[sign] + (sign != "^"))
+            found = (sign, found, right)
+            text += f" {sign} {inner}" if sign in "+-" else f"{sign}{inner}"
+        return found, text
 
     def _check_definitions(self) -> None:
         """Check that every word of a definition is a label, or defined before."""
         known = set(self.labels)
         for definition in self.definitions:
-            for token in definition.postfix:
+            for token in operands(definition.expression):
                 name = short_repr(token.text)
                 if token.kind == "word" and token.text not in known:
                     self.reader.refuse(

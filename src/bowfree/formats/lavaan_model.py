@@ -1,17 +1,16 @@
 """Models read from lavaan's syntax: the graph, labels, and parameters defined by ``:=``.
 
 A definition such as ``indirect := a*b`` is an expression of labels, numbers and earlier
-definitions, with ``+ - * / ^`` and parentheses. It is stored in postfix order (``a b *``), which a
-loop evaluates without recursion. Its standard error is that of the delta method, ``sqrt(g' V g)``
-with the gradient ``g`` in the labeled parameters and their covariance matrix ``V``. After a
-bootstrap it is evaluated in every sample instead.
+definitions, with ``+ - * / ^`` and parentheses. Its standard error is that of the delta method,
+``sqrt(g' V g)`` with the gradient ``g`` in the labeled parameters and their covariance matrix
+``V``. After a bootstrap it is evaluated in every sample instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -47,50 +46,56 @@ Floats = npt.NDArray[np.float64]
 Auto = Literal["sem", "none"]
 
 
+Expression: TypeAlias = "Token | tuple[str, Expression] | tuple[str, Expression, Expression]"
+"""An operand, or the sign of an operator with its operands."""
+
+
+def operands(expression: Expression) -> Iterator[Token]:
+    """Yield the labels and numbers of an expression, from left to right."""
+    if isinstance(expression, Token):
+        yield expression
+    else:
+        for part in expression[1:]:
+            yield from operands(part)
+
+
 class Definition(NamedTuple):
-    """One line ``name := expression``, with the tokens of the expression in postfix order."""
+    """One line ``name := expression``."""
 
     name: str
-    postfix: tuple[Token, ...]
+    expression: Expression
     text: str
 
     def evaluate(
         self, known: Mapping[str, tuple[float, Floats]], width: int
     ) -> tuple[float, Floats]:
         """Return value and gradient of length `width`, from those of all earlier names."""
-        stack: list[tuple[np.float64, Floats]] = []
+
+        def evaluated(expression: Expression) -> tuple[np.float64, Floats]:
+            if isinstance(expression, Token):
+                if expression.kind == "number":
+                    return np.float64(expression.text), np.zeros(width)
+                value, gradient = known[expression.text]
+                return np.float64(value), gradient
+            a, da = evaluated(expression[1])
+            if len(expression) == 2:
+                return -a, -da
+            b, db = evaluated(expression[2])
+            match expression[0]:
+                case "+":
+                    return a + b, da + db
+                case "-":
+                    return a - b, da - db
+                case "*":
+                    return a * b, b * da + a * db
+                case "/":
+                    return a / b, da / b - a * db / b**2
+            by_exponent = np.log(a) * a**b * db if db.any() else np.zeros_like(db)
+            return a**b, b * a ** (b - 1) * da + by_exponent
+
         with np.errstate(all="ignore"):  # the result of an invalid operation is NaN
-            for token in self.postfix:
-                if token.kind == "number":
-                    stack.append((np.float64(token.text), np.zeros(width)))
-                elif token.kind == "word":
-                    value, gradient = known[token.text]
-                    stack.append((np.float64(value), gradient))
-                elif token.text == "negative":
-                    value, gradient = stack.pop()
-                    stack.append((-value, -gradient))
-                else:
-                    right, left = stack.pop(), stack.pop()
-                    stack.append(_combine(token.text, left, right))
-        value, gradient = stack.pop()
+            value, gradient = evaluated(self.expression)
         return float(value), gradient
-
-
-def _combine(
-    sign: str, left: tuple[np.float64, Floats], right: tuple[np.float64, Floats]
-) -> tuple[np.float64, Floats]:
-    """Return value and gradient of ``left sign right``."""
-    (a, da), (b, db) = left, right
-    if sign == "+":
-        return a + b, da + db
-    if sign == "-":
-        return a - b, da - db
-    if sign == "*":
-        return a * b, b * da + a * db
-    if sign == "/":
-        return a / b, da / b - a * db / b**2
-    by_exponent = np.log(a) * a**b * db if db.any() else np.zeros_like(db)
-    return a**b, b * a ** (b - 1) * da + by_exponent
 
 
 @dataclass(frozen=True, repr=False)

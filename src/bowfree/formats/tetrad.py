@@ -25,8 +25,8 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.pag import CIRCLE, HEAD, PAG, TAIL
 from bowfree.text_reading import check_text, short_repr, split_lines, truncate
 
-_NUMBER = re.compile(r"[0-9]+\.")
-_PROPERTIES = {"dd", "pd", "nl", "pl"}
+_NAME = re.compile(r"(?:^|(?<=[;,]))[^;,]*")
+_EDGE = re.compile(r"\s*[0-9]+\.\s+(\S+)\s+(\S+)\s+(\S+)(?:\s+(?:dd|pd|nl|pl))*\s*")
 _MARK = re.compile("[<o-]-[>o-]")
 _MARKS = {"-->": "->", "<--": "<-", "<->": "<->"}
 _CODES = {"o": CIRCLE, "<": HEAD, ">": HEAD, "-": TAIL}
@@ -99,42 +99,32 @@ def _read(text: str) -> tuple[dict[str, None], list[tuple[Token, Token, Token]]]
         elif _OTHER_SECTIONS.match(content):
             section = "other"
         elif section == "Graph Nodes:":
-            _read_nodes(line, number, nodes)
+            for found in _NAME.finditer(re.sub(r"[;,]\s*$", "", line)):
+                name = found[0].strip()
+                problem = "" if name else "a node name is empty"
+                if re.search(r"\s", name):
+                    problem = f"node name {short_repr(name)} has a space; separate by ';'"
+                elif name in nodes:
+                    problem = f"node {short_repr(name)} is listed twice; rename one"
+                if problem:
+                    refuse("tetrad", Token("name", name, number, found.start() + 1), problem)
+                nodes[name] = None
         elif section == "Graph Edges:":
-            edges.append(_read_edge(line, token, nodes))
+            edge = _EDGE.fullmatch(line)
+            if edge is None:
+                refuse("tetrad", token, f"expected '1. a --> b', found {short_repr(content)}")
+            a, mark, b = (Token("word", edge[k], number, edge.start(k) + 1) for k in (1, 2, 3))
+            if not _MARK.fullmatch(mark.text):
+                problem = f"edge mark {short_repr(mark.text)} is unknown; use '-->' or '<->'"
+                refuse("tetrad", mark, problem)
+            for node in (a, b):
+                if node.text not in nodes:
+                    problem = f"node {short_repr(node.text)} is not in the list of nodes"
+                    refuse("tetrad", node, problem)
+            edges.append((a, mark, b))
         elif section != "other":
             refuse("tetrad", token, f"expected 'Graph Nodes:', found {short_repr(content)}")
     for heading in _SECTIONS:
         if heading not in seen:
             refuse("tetrad", last, f"the text ends without a section {heading!r}")
     return nodes, edges
-
-
-def _read_nodes(line: str, number: int, nodes: dict[str, None]) -> None:
-    column = 1
-    names = re.split("[;,]", re.sub(r"[;,]\s*$", "", line))
-    for part in names:
-        name = part.strip()
-        problem = f"node {short_repr(name)} is listed twice; rename one" if name in nodes else ""
-        if re.search(r"\s", name):
-            problem = f"node name {short_repr(name)} has a space; separate by ';'"
-        if problem or not name:
-            refuse("tetrad", Token("name", name, number, column), problem or "a node name is empty")
-        nodes[name] = None
-        column += len(part) + 1
-
-
-def _read_edge(line: str, at: Token, nodes: dict[str, None]) -> tuple[Token, Token, Token]:
-    found = re.finditer(r"\S+", line)
-    words = [Token("word", match.group(), at.line, match.start() + 1) for match in found]
-    numbered = len(words) >= 4 and _NUMBER.fullmatch(words[0].text)
-    if not numbered or not {word.text for word in words[4:]} <= _PROPERTIES:
-        refuse("tetrad", at, f"expected '1. a --> b', found {short_repr(at.text)}")
-    a, mark, b = words[1:4]
-    if not _MARK.fullmatch(mark.text):
-        refuse("tetrad", mark, f"edge mark {short_repr(mark.text)} is unknown; use '-->' or '<->'")
-    for node in (a, b):
-        if node.text not in nodes:
-            name = short_repr(node.text)
-            refuse("tetrad", node, f"node {name} is not in the list under 'Graph Nodes:'")
-    return a, mark, b
