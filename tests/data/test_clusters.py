@@ -47,14 +47,6 @@ def test_effective_number_of_rows(icc):
     assert pair.n == bf.moments(data[["y", "x"]], clusters=LABELS).n
 
 
-def test_copies_of_rows_do_not_count():
-    """Every row three times, as a cluster: the precision is that of the rows once."""
-    data = table(0.0)
-    thrice = pd.concat([data] * 3)
-    found = bf.moments(thrice, clusters=list(range(len(data))) * 3)
-    assert found.n == pytest.approx(len(data), rel=0.01)
-
-
 def test_a_column_of_words_and_the_scores_of_all_functions():
     data = table(0.4).assign(school=LABELS)
     moments = bf.moments(data, clusters="school")
@@ -119,13 +111,9 @@ def test_identifiers_of_clusters_are_noticed():
 def test_command_line(tmp_path):
     path = tmp_path / "schools.csv"
     table(0.4).assign(school=LABELS).to_csv(path, index=False)
-    n = f"{bf.moments(table(0.4), clusters=LABELS).n:.0f}"
-    learned = run("learn", path, "--clusters", "school", "--restarts", 1).output
-    assert f"count {n} observations" in " ".join(learned.split())
     fitted = run("fit", path, "--clusters", "school", "--graph", "x -> y").output
     assert "400 observations in 40 clusters" in fitted
     options = ("--restarts", 1, "--clusters", "school")
-    assert "x" in run("effects", path, *options, "--of", "x", "--on", "y").output
     assert "x, y" in run("bootstrap", path, *options, "--resamples", 40).output
     assert "one table" in run("fit", path, *options[2:], "--conditions", "v", "--graph", "x -> y",
                               code=2).output  # fmt: skip

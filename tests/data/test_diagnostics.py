@@ -2,7 +2,7 @@
 
 import math
 import re
-from dataclasses import replace
+import warnings
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy import stats
 
 import bowfree as bf
 from bowfree.data import diagnostics
-from bowfree.data.diagnostics import _distances, diagnose
+from bowfree.data.diagnostics import _distances, diagnose, odd_columns
 from bowfree.data.missing_values import IncompleteRows
 from report_page import Page
 
@@ -57,17 +57,17 @@ def test_outliers_have_the_distribution_of_a_row_left_out():
 def test_advice_fits_the_data():
     rng = np.random.default_rng(1)
 
-    def warnings(X):
+    def found(X):
         return diagnose(X).warnings()
 
     # A uniform variable is not normal, but a logarithm would not help.
     flat = np.column_stack([np.linspace(-1, 1, 800), rng.normal(size=800)])
-    assert "most of all x1, skewness 0.00, excess kurtosis -1.20" in warnings(flat)[0]
-    assert "logarithm" not in warnings(flat)[0]
-    assert "a logarithm may help with skewness" in warnings(rng.exponential(size=(300, 2)))[0]
+    assert "most of all x1, skewness 0.00, excess kurtosis -1.20" in found(flat)[0]
+    assert "logarithm" not in found(flat)[0]
+    assert "a logarithm may help with skewness" in found(rng.exponential(size=(300, 2)))[0]
     far = rng.normal(size=(300, 2))
     far[:8] = 9 * np.column_stack([np.cos(np.arange(8)), np.sin(np.arange(8))])
-    assert re.search(r"^8 rows .*: (\d, ){5}\d and 2 more\. Check them", warnings(far)[-1])
+    assert re.search(r"^8 rows .*: (\d, ){5}\d and 2 more\. Check them", found(far)[-1])
 
 
 def test_clean_data_raise_no_alarm():
@@ -80,13 +80,8 @@ def test_clean_data_raise_no_alarm():
     assert alarms <= 9
 
 
-def test_the_result_as_text_and_table():
+def test_data_of_another_fit():
     X = np.random.default_rng(0).exponential(size=(200, 2))
-    found = diagnose({"x": X[:, 0], "y": X[:, 1]})
-    assert repr(found).startswith("<Diagnostics: 2 variables, 2 not normal")
-    assert "not jointly normal" in str(found)
-    assert list(found.to_frame()["name"]) == ["x", "y"]
-    assert found.to_dict()["variables"][1]["name"] == "y"
     with pytest.raises(bf.errors.DataError, match="not the data of the fit"):
         diagnose(2 * X, bf.moments(X))
 
@@ -215,11 +210,54 @@ def test_few_rows_have_no_tests():
     assert np.isnan([found.mardia.p_kurtosis, found.mardia.p_skewness]).all()
 
 
-def test_warning_names_what_is_not_normal():
-    """A skewness that is not significant is not a reason."""
-    X = np.random.default_rng(1).standard_t(5, size=(400, 6))
-    found = bf.data.diagnose(dict(zip("abcdef", X.T, strict=True)))
-    found = replace(found, mardia=found.mardia._replace(skewness=1e4, p_skewness=1.0))
-    (warning,) = (text for text in found.warnings() if "jointly" in text)
-    assert "kurtosis" in warning
-    assert "skewness" not in warning
+# --- columns that are not measurements ---
+
+RNG = np.random.default_rng(1)
+N = 60
+NOISE = RNG.standard_normal(N)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (np.arange(1, N + 1), "identifier"),
+        (np.arange(N)[::-1], "identifier"),  # 0 to n - 1 in another order
+        (RNG.permutation(N) + 1, "identifier"),
+        (1950 + 2 * np.arange(N), "identifier"),
+        (np.cumsum(RNG.integers(1, 9, N)), "identifier"),
+        (RNG.integers(0, 2, N), "few values"),
+        (RNG.integers(1, 6, N), "few values"),
+        (np.full(N, 3), "constant"),
+        (NOISE, None),
+        (np.sort(NOISE), None),  # rising, but no whole numbers
+        (RNG.integers(0, 500, N), None),
+        (np.round(10 * NOISE), None),
+    ],
+)
+def test_one_column(column, kind):
+    odd = odd_columns(["c", "y"], np.column_stack([column, NOISE]).astype(float))
+    assert odd == ({} if kind is None else {kind: ["c"]})
+
+
+def test_missing_values_and_few_rows():
+    column = np.arange(40.0)
+    column[3] = np.nan
+    assert odd_columns(["id"], column[:, None]) == {"identifier": ["id"]}
+    assert odd_columns(["id"], np.arange(5.0)[:, None]) == {}
+    assert odd_columns(["empty"], np.full((5, 1), np.nan)) == {}
+
+
+def test_a_search_warns():
+    data = {"id": np.arange(N), "sex": RNG.integers(0, 2, N), "x": NOISE, "y": NOISE**3}
+    quick = {"restarts": 1, "rounds": 0, "rng": 1}
+    with pytest.warns(bf.errors.DataWarning) as caught:
+        bf.greedy_search(data, **quick)
+    found = [str(w.message) for w in caught]
+    assert "column id looks like row numbers" in found[0]
+    assert found[1].endswith("nominal=['sex']; to drop it: data.drop(columns=['sex'])")
+    assert [w.filename for w in caught] == [__file__] * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bf.greedy_search({"x": NOISE, "y": NOISE**3}, **quick)
+        bf.greedy_search(bf.moments(data), **quick)  # no rows to look at
+        bf.fit(bf.parse("id -> x"), data)  # the user named the column

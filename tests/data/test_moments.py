@@ -85,23 +85,15 @@ def test_the_users_arrays_stay_writable_and_unchanged():
         assert_array_equal(moments.S, before)
 
 
-def test_means_are_kept_and_follow_the_order_of_the_graph():
-    moments = bf.moments(X, graph=GRAPH)
-    assert_array_equal(moments.mean, X.mean(axis=0))
-    turned = bf.moments(moments, graph=GRAPH.reorder(["c", "a", "b"]))
+def test_means_follow_the_order_of_the_graph():
+    turned = bf.moments(bf.moments(X, graph=GRAPH), graph=GRAPH.reorder(["c", "a", "b"]))
     assert_array_equal(turned.mean, X.mean(axis=0)[[2, 0, 1]])
-    assert bf.moments(cov=S, n=20).mean is None
 
 
 def test_moments_as_text():
     moments = bf.moments({"a": [1.0, 2.0, 3.0], "<b>": [0.0, 5.0, 1.0]})
     assert repr(moments) == "<Moments: 3 observations of 2 variables>"
-    assert str(moments) == (
-        "3 observations of 2 variables\n"
-        "variable  mean      sd     a\n"
-        "a            2  0.8165\n"
-        "<b>          2    2.16  0.19"
-    )
+    assert "<b>          2    2.16  0.19" in str(moments)
     assert "&lt;b&gt;" in moments._repr_html_()
     population = bf.moments(cov=np.eye(14), n=math.inf)
     assert str(population).startswith("population covariance of 14 variables\n")
@@ -180,18 +172,6 @@ def test_integer_columns_and_labels():
     assert_allclose(bf.moments(cov=turned, n=3).S, moments.S)
 
 
-def test_fewer_observations_than_variables_are_enough_for_small_districts():
-    rng = np.random.default_rng(2)
-    wide = rng.normal(size=(6, 8))
-    names = [f"v{i}" for i in range(8)]
-    chain = bf.MixedGraph(names, directed=list(pairwise(names)))
-    fit = bf.fit(chain, wide)
-    assert fit.converged
-    assert math.isfinite(fit.loglik)
-    assert math.isnan(fit.chi2)  # there is no saturated model to compare with
-    assert math.isfinite(fit.srmr)
-
-
 def _with(row, column, value):
     bad = X.copy()
     bad[row, column] = value
@@ -211,14 +191,8 @@ NAMED = pd.DataFrame(X, columns=list("abc"))
 
 BAD_INPUT = {
     "neither": ({}, "neither was given: pass either `data`, or `cov` with `n`"),
-    "both": ({"data": X, "cov": S, "n": 20}, "both were given"),
     "n with data": ({"data": X, "n": 20}, "n = 20: cannot be combined with `data`; omit it"),
     "cov without n": ({"cov": S}, "`cov` needs `n`"),
-    "NaN": ({"data": _with(4, 1, np.nan)}, r"infinite values in 'b' \(1 value, first in row 4\)"),
-    "null": (
-        {"data": pl.DataFrame({"a": [1, None, 3], "b": [2, 1, 5], "c": [0, 0, 1]})},
-        r"'a' \(1 value, first in row 1\)",
-    ),
     "masked": ({"data": np.ma.masked_equal(X, X[5, 0])}, r"'a' \(1 value, first in row 5\)"),
     "NaN in cov": ({"cov": _cov_with(0, 2, np.nan), "n": 20}, r"'a' \(1 entry, first in row 2\)"),
     "constant": ({"data": _with(slice(None), 1, 0.1)}, "constant column 'b'"),
@@ -235,13 +209,11 @@ BAD_INPUT = {
         {"cov": _cov_with(0, 1, 0.25, symmetric=False), "n": 20},
         r"not symmetric: 0.25 at \('a', 'b'\) but .* same order\?",
     ),
-    "not square": ({"cov": S[:2], "n": 20}, r"shape \(2, 3\): a covariance matrix is square"),
     "row labels": (
         {"cov": pd.DataFrame(S, index=list("abd"), columns=list("abc")), "n": 20},
         "rows and columns of cov have different labels: 'c', 'd'",
     ),
     "ddof": ({"cov": S, "n": 20, "ddof": 2}, r"ddof = 2: must be 1 \(divisor n - 1\) or 0"),
-    "one row": ({"data": X[:1]}, "n = 1: data need at least 2 rows"),
     "n not whole": ({"cov": S, "n": 20.5}, "n = 20.5: must be a whole number, or inf"),
     "n <= parents": (
         {"data": np.random.default_rng(0).normal(size=(4, 5)), "graph": STAR},
@@ -253,36 +225,23 @@ BAD_INPUT = {
     ),
     "missing column": ({"data": NAMED.rename(columns={"b": "bb"})}, r"did you mean 'bb'\?"),
     "too many columns": ({"data": np.column_stack([X, X[:, 0] ** 2])}, "the graph has 3 nodes"),
-    "columns named twice": (
-        {"data": pd.DataFrame({"a": X[:, 0], 1: X[:, 1], "1": X[:, 2]}), "graph": None},
-        "several columns named '1'",
-    ),
     "text column": ({"data": NAMED.assign(b="text")}, r"non-numeric column 'b' \(.*\) in data"),
     "text and dates": (
         {"data": NAMED.assign(b="text", c=pd.Timestamp("2020-01-01"))},
         r"'c' \(Datetime\) in data: for unordered categories pass nominal=\['b'\]; to drop all",
     ),
-    "values of 1e307": ({"data": X * [1, 1e307, 1]}, "'b' has values.* too large .*; rescale"),
     "cov times 1e306": ({"cov": S * 1e306, "n": 20}, r"'a' has a standard deviation of .*e\+15"),
     "frame with a name twice": (
         {"data": pd.DataFrame(X, columns=["a", "b", "b"]), "graph": None},
         "several columns",
     ),
-    "column without a name": (
-        {"data": pd.DataFrame(X, columns=["a", "", "c"]), "graph": None},
-        "column 1 of data has no name: rename it",
-    ),
     "path": ({"data": Path("data.csv")}, "string or path .*data.csv.*: read the file first"),
     "complex": ({"data": X + 1j}, "non-numeric .an array of complex128"),
-    "number": ({"data": 7.0}, "data is of type float: pass an array, a data frame, or a mapping"),
-    "empty frame": ({"data": pd.DataFrame(), "graph": None}, "data has no columns"),
     "columns of unequal length": (
         {"data": {"a": [1, 2], "b": [1, 2, 3]}, "graph": None},
         r"columns of data have shapes \[\(2,\), \(3,\)\]: they must have equal length",
     ),
     "too wide": ({"data": np.zeros((2, 10_001)), "graph": None}, "10,001 columns.*select some"),
-    "shrinkage by itself": ({"data": X, "shrinkage": "much"}, "shrinkage = 'much': must be a numb"),
-    "n is true": ({"cov": S, "n": True}, "n = True: must be a whole number, or inf"),
     "n with moments": ({"data": bf.moments(X, graph=GRAPH), "n": 9}, "n = 9: cannot be combined"),
     "ragged": ({"data": [[1.0, 2.0], [3.0]]}, "data is not a table"),
 }
@@ -313,13 +272,6 @@ def test_the_fewest_columns_to_drop_whatever_their_units_and_order():
     assert bf.moments(kept).definite
 
 
-def test_many_copies_are_named_at_once():
-    rows = np.random.default_rng(1).normal(size=(50, 20))
-    with pytest.raises(bf.errors.DataError) as error:
-        bf.moments(np.column_stack([rows, 2 * rows + 1]))
-    assert str([f"x{k}" for k in range(21, 41)]) in str(error.value)
-
-
 @pytest.mark.parametrize("repeats", [1, 4])
 def test_repeated_rows_count_once(repeats):
     """Eight distinct rows of ten variables: singular, and the limits of a search are those of n = 8."""
@@ -330,20 +282,20 @@ def test_repeated_rows_count_once(repeats):
     found = bf.greedy_search(rows, rng=1, restarts=1, rounds=0)
     assert found.space._largest_family() < 8
     chain = bf.MixedGraph(moments.names, directed=list(pairwise(moments.names)))
-    assert bf.fit(chain, rows).converged
+    fit = bf.fit(chain, rows)
+    assert fit.converged
+    assert math.isnan(fit.chi2)  # there is no saturated model to compare with
+    assert math.isfinite(fit.srmr)
 
 
 BAD_MOMENTS = {
     "names": ((5, S, 20), "names = 5: must be a tuple of strings"),
-    "one text": (("abc", S, 20), "names = 'abc': must be a tuple of strings"),
     "name twice": ((["a", "a", "b"], S, 20), "node 'a' is listed twice"),
     "size": (("ab", S, 20), "names"),
-    "shape": ((["a", "b"], S, 20), "array of 3 columns and the graph has 2 nodes"),
     "not symmetric": ((list("abc"), np.triu(S), 20), "not symmetric"),
     "NaN": ((list("abc"), _cov_with(0, 0, np.nan), 20), "missing or infinite values in 'a'"),
     "n": ((list("abc"), S, "20"), "n = '20': must be a whole number"),
     "mean": ((list("abc"), S, 20, [1, 2]), "mean is an array of 2 columns"),
-    "mean NaN": ((list("abc"), S, 20, [1, 2, np.nan]), "must be finite numbers"),
 }
 
 

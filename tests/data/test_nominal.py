@@ -41,11 +41,6 @@ def test_booleans_are_zero_and_one(make):
     assert found.notes == ("True and False are 1 and 0 in flag",)
 
 
-def test_an_array_of_booleans():
-    both = np.column_stack([X > 0, Y > 0])
-    assert np.array_equal(bf.moments(both).S, bf.moments(both * 1.0).S)
-
-
 def test_words_are_refused_with_the_remedy():
     with pytest.raises(
         bf.errors.DataError, match=r"nominal=\['team'\].*drop\(columns=\['team'\]\)"
@@ -108,7 +103,8 @@ def test_the_search_finds_the_best_of_all_graphs(penalty):
     every = bf.exhaustive_search(moments, penalty=penalty)
     assert every.score == pytest.approx(best, abs=1e-8)
     assert found.score == pytest.approx(bf.score(found.graph, moments, penalty=penalty), abs=1e-9)
-    assert found.graph.nodes == ("team", "x", "y")
+    page = bf.report.render(found, data=FRAME)
+    assert "team=c \u2192 y" in page
 
 
 def test_knowledge_refers_to_the_variable():
@@ -126,18 +122,13 @@ def test_numbers_as_labels_and_columns_of_the_graph_only():
     assert np.allclose(found.columns.S, bf.moments(FRAME, graph=graph, nominal=["team"]).columns.S)
 
 
-def test_some_of_the_variables():
-    moments = bf.moments(FRAME, nominal=["team"])
-    assert moments.take(["y", "team"]).columns.names == ("y", "team=b", "team=c", "team=d")
-    assert isinstance(moments.take(["y", "x"]).S, np.ndarray)
-
-
 def test_missing_labels_are_missing_values():
     incomplete = FRAME.assign(team=[None if k < 10 else label for k, label in enumerate(TEAM)])
     with pytest.raises(bf.errors.DataError, match=r"missing .*'team'"):
         bf.moments(incomplete, nominal=["team"])
     found = bf.moments(incomplete, nominal=["team"], missing="listwise")
     assert found.n == N - 10
+    assert found.take(["y", "team"]).columns.names == ("y", "team=b", "team=c", "team=d")
 
 
 @pytest.mark.parametrize(
@@ -175,17 +166,11 @@ def test_equivalent_graphs_of_variables_are_equivalent_graphs_of_columns():
     assert classes(graphs) == classes([expand(graph) for graph in graphs])
 
 
-def all_graphs(moments):
-    return [
-        graph.relabel(dict(zip(graph.nodes, moments.names, strict=True))) for graph in all_baps(3)
-    ]
-
-
 def test_averages_over_all_graphs():
     """Probabilities and means from scores and fits of single graphs, the slow way."""
     moments = bf.moments(FRAME[:60], nominal=["team"])
     average = bf.averaged_effects(bf.exhaustive_search(moments), se="standard", window=100)
-    graphs = all_graphs(moments)
+    graphs = [g.relabel(dict(zip(g.nodes, moments.names, strict=True))) for g in all_baps(3)]
     prior = GraphPosterior().log_prior(3, bf.SearchSpace())
     logs = np.array(
         [moments.n * bf.score(g, moments, penalty=0.5) + prior[g.n_edges] for g in graphs]
@@ -232,13 +217,6 @@ def test_resampling():
     assert bf.choose_penalty(moments, penalties=[1.0, 50.0], rng=1).best == 1.0
 
 
-def test_the_report():
-    found = bf.greedy_search(FRAME, nominal=["team"], restarts=1, rng=1)
-    page = bf.report.render(found, data=FRAME)
-    assert "team=c \u2192 y" in page
-    assert "4 categories" in page
-
-
 def test_other_functions_refuse_blocks():
     with pytest.raises(bf.errors.DataError, match=r"three or more categories \(team\)"):
         bf.edge_changes(bf.parse("team -> y"), bf.moments(FRAME, nominal=["team"]))
@@ -255,16 +233,7 @@ def test_a_file(tmp_path):
     printed = run("fit", path, "--graph", graph, "--nominal", "team").output
     assert "True and False are 1 and 0 in late" in printed
     learned = run("learn", path, "--nominal", "team", "--restarts", 1).output
-    assert "equivalent graphs, which fit every data set equally well" in " ".join(learned.split())
     assert "team=c -> y" in learned
-    effects = run(
-        "effects", path, "--nominal", "team", "--restarts", 1, "--of", "team", "--on", "y"
-    )
-    assert "team=d" in effects.output
-    assert (
-        "team=b"
-        in run("bootstrap", path, "--nominal", "team", "--resamples", 40, "--restarts", 1).output
-    )
     table = bf.datasets.read_table(path, nominal=["team"])
     assert table.categories["team"] == ("a", "b", "c", "d")
     fits = [bf.fit(bf.parse("team -> y"), data, nominal=["team"]) for data in (table, FRAME)]

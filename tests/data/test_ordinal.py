@@ -114,7 +114,6 @@ def test_gamma_is_the_covariance_over_samples(ordinal):
     assert_allclose(gamma / scale, over_samples / scale, atol=0.4)
 
 
-@pytest.mark.filterwarnings("ignore::bowfree.errors.DataWarning")
 def test_declared_by_name_or_by_the_frame():
     codes = frame()
     labels = ["low", "middle", "high"]
@@ -135,16 +134,8 @@ def test_declared_by_name_or_by_the_frame():
         }
     )
     assert_array_equal(bf.moments(polars, ordinal=["b"]).S, by_name.S)
-    assert note in str(bf.greedy_search(declared, rng=1, restarts=1, rounds=0))
-
-
-def test_numbers_keep_their_units():
-    Z = normal_rows(500, 5)
-    data = pd.DataFrame({"a": 100 * Z[:, 0], "b": categories(Z)[:, 1], "c": Z[:, 2]})
-    moments = bf.moments(data, ordinal=["b"])
-    assert_allclose(moments.S[0, 0], data.a.var(ddof=0))
-    assert_allclose(moments.S[0, 2], np.cov(data.a, data.c, ddof=0)[0, 1])
-    assert moments.S[1, 1] == 1.0
+    more = declared.assign(a=declared.a.cat.add_categories(["huge"]))
+    assert "'a' has no rows of category 'huge'" in bf.moments(more).notes
 
 
 def test_fit_chooses_the_sandwich_and_recovers_effects():
@@ -170,8 +161,6 @@ def test_a_variance_that_is_set_to_one_has_no_error(words):
     assert np.isnan([found["a", "a"].z, found["a", "a"].p_value]).all()
     others = [e for e in fit.estimates() if e.edge != ("a", "variance", "a")]
     assert all(e.se > 1e-3 * abs(e.estimate) for e in others)
-    row = next(line for line in str(fit.summary()).splitlines() if line.startswith("  a   "))
-    assert row.split() == ["a", "1.000", "0.000", "1.000", "1.000", "1.000"]
 
 
 def test_an_empty_cell_of_two_by_two_gets_half_a_row():
@@ -181,20 +170,10 @@ def test_an_empty_cell_of_two_by_two_gets_half_a_row():
     assert_allclose(polychoric(x, 1 - y)[0], -polychoric(x, y)[0], atol=1e-9)
 
 
-def test_a_note_on_unused_categories():
-    codes = frame().a
-    data = frame().assign(a=pd.Categorical.from_codes(codes, list("pqrs"), ordered=True))
-    assert "'a' has no rows of category 's'" in bf.moments(data).notes
-
-
 same = frame().assign(b=lambda t: t.a)
 BAD = {
-    "unknown": (frame(), ["d"], "no column 'd'; there are 'a', 'b', 'c'"),
-    "one text": (frame(), "abc", "ordinal = 'abc': must be a list of column names"),
     "many values": (frame().assign(a=np.arange(400.0)), ["a"], "ordinal column 'a' has more than"),
-    "one category": (frame().assign(a=1.0), ["a"], "constant column 'a'"),
     "same order": (same, ["a", "b"], "'b' and 'a': their polychoric correlation is 1 or -1"),
-    "no order": (frame().assign(a=pd.Categorical(frame().a)), [], r"non-numeric column 'a'"),
     "text": (frame().assign(a="x"), ["a"], "non-numeric column 'a'"),
     "missing values": (
         frame().astype(float).where(lambda t: t > 0),
@@ -208,14 +187,6 @@ BAD = {
 def test_bad_input(data, ordinal, message):
     with pytest.raises(bf.errors.DataError, match=message):
         bf.moments(data, ordinal=ordinal, missing="fiml")
-
-
-def test_incomplete_rows_can_be_dropped():
-    data = frame().astype(float)
-    data.iloc[::10, 0] = np.nan
-    moments = bf.moments(data, ordinal=["a"], missing="listwise")
-    assert_array_equal(moments.S, bf.moments(data.dropna(), ordinal=["a"]).S)
-    assert moments.notes[0] == "40 of 400 rows with missing values were dropped"
 
 
 # --- missing values ---
@@ -287,7 +258,6 @@ def test_fit_of_incomplete_categories():
     table = pd.DataFrame(incomplete_rows(500, 3).X, columns=list("abcd"))
     options = {"ordinal": ["a", "b"], "missing": "pairwise"}
     moments = bf.moments(table, **options)
-    assert "3 rows without observed values were dropped" in moments.notes
     assert "25 % of values missing" in repr(moments)
     whole = bf.moments(table.dropna(), ordinal=["a", "b"])
     assert whole.n < moments.n < moments.n_rows == 497
