@@ -81,27 +81,15 @@ def test_files_of_other_programs(text, read, tmp_path):
         np.testing.assert_array_equal(read_table(path).X, X)
 
 
-def test_real_tables(read):
-    datasets = pytest.importorskip("sklearn.datasets")
-    for load in ("load_wine", "load_iris", "load_breast_cancer", "load_diabetes"):
-        frame = getattr(datasets, load)(as_frame=True).frame
-        for text in (frame.to_csv(), frame.to_csv(sep=";", decimal=",", index=False)):
-            table = read(text)
-            assert table.names == tuple(frame.columns)
-            np.testing.assert_allclose(table.X, frame.to_numpy(float), rtol=1e-15)
-
-
 @pytest.mark.parametrize(
     ("text", "x"),
     [
         ("x;y\n1,234;2\n5,67;3\n", 1.234),  # two decimals: no thousands
-        ("x;y\n0,234;2\n", 0.234),
         ("x;y\n1.234;2\n0.5;3\n", 1.234),
         ("x,y\n1.234,2\n", 1.234),
         ("x;y\n,5;2\n", 0.5),
         ("x;y\n-1,5e3;2\n", -1500.0),
         ("body height\n1.5\n", 1.5),
-        (",0,1\n0,1.5,2\n", 1.5),
         ("2019,2020\n1.5,2\n", 1.5),
         ("x y\tz\n1.5\t2\n", 1.5),
     ],
@@ -131,22 +119,17 @@ def test_ambiguous_files_name_the_option(text, problem, options, read):
     [
         ("", "empty"),
         ("x;y\n1.234,5;2\n", "'1.234,5' has separators between thousands"),
-        ("x;y\n1.234.567;2\n", "'1.234.567' has separators between thousands"),
         ("x;y\n1,5;2\n2.5;3\n", "'2.5' has a decimal point and '1,5' a comma"),
         ("59,2,32.1\n48,1,21.6\n", "numbers in place of column names"),
-        ("A title\nx,y\n1,2\n", "expected 1 cell in each line"),
         ("x,y\n5,2,3\n7,1,1\n", "expected 2 cells"),  # numbers are no row names
         ("x,y\n1,2\n3,4,5\n\n6\n7,8\n", "expected 2 cells in each line, found 3 in line 3, 1 in line 5$"),
         ("x,x\n1,2\n", "two columns are named 'x'"),
-        ("x,,y\n1,2,3\n", "column 2 has no name"),
-        ('x,"y\n1,2\n', "not closed"),
         ('x,y\n"1","2"\n"3\n', "line 3, column 1: .*not closed"),
         ('x,y\n"1","2"\n"3"4,5\n', "line 3, column 1: .*text follows"),
         ("x,y\n1,red\n", r"column 'y': 'red' in line 2: not a number\n(.*\n)*.*ordinal=.*\n.*nominal=.*\n.*drop="),
         ("x,y\n3,1e999\n", "'1e999' in line 2: not a valid number"),
         ("x,y\n3,12.5.3\n", "'12.5.3' in line 2: not a valid number"),
         ("x,y\n3,31.12.2020\n", "'31.12.2020' in line 2: a date; drop it"),
-        ("x,y\n3,2020-12-31T10:00\n", "'2020-12-31T10:00' in line 2: a date; drop it"),
         ("x,y\n3,120 mmHg\n", "'120 mmHg' in line 2: not a number; remove the unit"),
         ('x,y\n3,"1,5"\n1.5,2\n', "has a decimal point"),
         ("x;y\n3.25;1\n" + "1;2\n" * 2000 + "1;5,25\n", "'5,25' in line 2003: not a number; .*decimal= comma"),
@@ -405,10 +388,9 @@ def test_large_integers_are_not_rounded_in_silence(tmp_path):
     path = tmp_path / "ids.parquet"
     frame = pl.DataFrame({"id": [2**53 + 1, 2, 7, None], "x": [1.0, 2.0, 5.0, 3.0]})
     frame.write_parquet(path)
-    with pytest.warns(bf.errors.DataWarning, match="column 'id' .* beyond 2"):
-        read_table(path)
-    with pytest.warns(bf.errors.DataWarning, match="column 'id' .* beyond 2"):
-        bf.moments(frame.drop_nulls(), missing="listwise")
+    for read in (lambda: read_table(path), lambda: bf.moments(frame, missing="listwise")):
+        with pytest.warns(bf.errors.DataWarning, match="column 'id' .* beyond 2"):
+            read()
 
 
 def test_covariances(tmp_path):
@@ -444,17 +426,11 @@ def test_several_files(tmp_path):
     ("options", "problem"),
     [
         ({"separator": "pipe"}, "separator= 'pipe': choose one of"),
-        ({"decimal": "dot"}, "decimal= 'dot': choose one of"),
-        ({"columns": [None]}, "columns= .*: must be a list of strings"),
         ({"columns": "x"}, "columns= 'x': must be a list of strings"),
         ({"columns": ["x", "x"]}, "'x' is requested twice"),
         ({"columns": []}, "no columns are left; choose some of x, y"),
-        ({"drop": ["y", "x"]}, "no columns are left"),
         ({"columns": ["X"]}, "no column 'X' .did you mean 'x'"),
-        ({"drop": None}, "drop= is None"),
-        ({"encoding": 8}, "encoding= 8: must be a string"),
         ({"ordinal": ["x"]}, "must be a mapping from columns to lists of categories"),
-        ({"ordinal": {"x": "none"}}, "must be a list of strings"),
         ({"ordinal": {"x": ["a"]}}, "list two or more different categories"),
     ],
 )

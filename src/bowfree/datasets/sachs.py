@@ -164,34 +164,30 @@ def load_sachs(
     <Table of 913 rows: praf, pmek, plcg, pip2, pip3, p44/42, pakts473, pka, pkc, p38, pjnk>
     """
     wanted = find_condition(condition)
-    if folder is not None:
-        csv = _from_folder(wanted, [Path(folder)], "folder=")
-    elif os.environ.get(VARIABLE):
-        base = Path(os.environ[VARIABLE])
-        csv = _from_folder(wanted, [base, base / "sachs"], VARIABLE)
-    else:
-        csv = _from_cache(wanted)
+    variable = os.environ.get(VARIABLE)
+    places = [Path(folder)] if folder is not None else []
+    if folder is None and variable:
+        places = [Path(variable), Path(variable, "sachs")]
+    csv = None if places else _downloaded(wanted)
+    for place in places:
+        if csv is None and (place / wanted.file).is_file():
+            csv = _checked(place / wanted.file, wanted.sha256)
+        if csv is None and (place / wanted.original).is_file():
+            csv = _converted(place / wanted.original, wanted)
+    if csv is None:
+        origin = VARIABLE if folder is None else "folder="
+        missing = "" if places[0].is_dir() else ", which does not exist"
+        raise BowfreeError(
+            f"neither {wanted.file} nor {wanted.original!r} was found in "
+            f"{' or '.join(map(str, places))} (from {origin}){missing}; without {origin} and with "
+            f"{VARIABLE} unset the file is downloaded"
+        )
     names = tuple(csv.partition(b"\n")[0].decode().split(","))
     X = np.loadtxt(BytesIO(csv), delimiter=",", skiprows=1, ndmin=2)
     return Table(names, np.log(X) if log else X)
 
 
-def _from_folder(condition: SachsCondition, places: list[Path], origin: str) -> bytes:
-    """Return the CSV of a condition from one of the folders."""
-    for place in places:
-        if (place / condition.file).is_file():
-            return _checked(place / condition.file, condition.sha256)
-        if (place / condition.original).is_file():
-            return _converted(place / condition.original, condition)
-    missing = "" if places[0].is_dir() else ", which does not exist"
-    raise BowfreeError(
-        f"neither {condition.file} nor {condition.original!r} was found in "
-        f"{' or '.join(map(str, places))} (from {origin}){missing}; without {origin} and with "
-        f"{VARIABLE} unset the file is downloaded"
-    )
-
-
-def _from_cache(condition: SachsCondition) -> bytes:
+def _downloaded(condition: SachsCondition) -> bytes:
     """Return the CSV of a condition from the cache of pooch, after a download if necessary."""
     remedy = (
         f"get {condition.original!r} from {SOURCE} or from the supplement of Sachs et al. (2005), "
@@ -199,18 +195,18 @@ def _from_cache(condition: SachsCondition) -> bytes:
     )
     try:
         import pooch
-    except ImportError as error:
-        raise BowfreeError(
-            f"{condition.file} is not part of bowfree, and pooch, which downloads it, is not "
-            f"installed: run {INSTALL}; or {remedy}"
-        ) from error
-    try:
+
         original = pooch.retrieve(
             SOURCE + quote(condition.original),
             known_hash=f"sha256:{condition.original_sha256}",
             fname=condition.original,
             path=Path(pooch.os_cache("bowfree")) / "sachs",
         )
+    except ImportError as error:
+        raise BowfreeError(
+            f"{condition.file} is not part of bowfree, and pooch, which downloads it, is not "
+            f"installed: run {INSTALL}; or {remedy}"
+        ) from error
     except (OSError, ValueError) as error:  # no network, or a wrong SHA-256 sum
         raise BowfreeError(
             f"{condition.original!r} could not be downloaded ({error}); {remedy}"
@@ -220,11 +216,14 @@ def _from_cache(condition: SachsCondition) -> bytes:
 
 def _checked(path: Path, sha256: str) -> bytes:
     """Return the content of a file if its SHA-256 sum is right."""
-    content = path.read_bytes()
+    return _check_sum(path.read_bytes(), sha256, str(path))
+
+
+def _check_sum(content: bytes, sha256: str, what: str) -> bytes:
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise DataError(
-            f"{path} has the SHA-256 sum {found}, expected {sha256}; delete it or get a new copy "
+            f"{what} has the SHA-256 sum {found}, expected {sha256}; get a new copy of the file "
             "(bowfree.datasets.read_table reads any CSV without this check)"
         )
     return content
@@ -239,13 +238,7 @@ def _converted(path: Path, condition: SachsCondition) -> bytes:
         raise BowfreeError(f"reading {path} needs xlrd: {INSTALL}") from error
     sheet = xlrd.open_workbook(file_contents=content).sheet_by_index(0)
     csv = _csv([sheet.row_values(row) for row in range(sheet.nrows)])
-    found = hashlib.sha256(csv).hexdigest()
-    if found != condition.sha256:
-        raise DataError(
-            f"{path} is the right file, but its CSV has the SHA-256 sum {found}, expected "
-            f"{condition.sha256}; xlrd may have changed: please report this"
-        )
-    return csv
+    return _check_sum(csv, condition.sha256, f"the CSV of {path}, as xlrd reads it,")
 
 
 def _csv(rows: list[list[Any]]) -> bytes:

@@ -27,7 +27,6 @@ Separator = Literal["comma", "semicolon", "tab", "space"]
 Decimal = Literal["point", "comma"]
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "space": " "}
-# Strings for missing values that R, pandas, Stata and people write, in lower case.
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _DATE = re.compile(
     r"(?:\d{4}([-./])\d{1,2}\1\d{1,2}|\d{1,2}([-./])\d{1,2}\2(?:\d{4}|\d{2}))(?:[ T]\d.*)?"
@@ -35,6 +34,7 @@ _DATE = re.compile(
 _WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)? ?(?:[%°]|(?<= )[^\W\d])\S*")
 _POINT_NUMBER = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_LISTED = 5  # columns with invalid cells in a message
+# Strings for missing values that R, pandas, Stata and people write, in lower case.
 _MISSING = frozenset({"", "na", "nan", "n/a", "null", "none", "."})
 
 
@@ -240,33 +240,27 @@ class InvalidCells:
         )
         more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
         ordinal, na, decimal = map(self.options.option, ("ordinal", "na", "decimal"))
-        remedy = (
-            f"drop it (drop={[name]!r}), list its categories in their order ({ordinal}), or name "
-            f"the strings for missing values ({na})"
-        )
-        date, unit = (all(map(kind.fullmatch, first)) for kind in (_DATE, _WITH_UNIT))
-        few = 2 * len(rows) > len(cells) and cells.n_unique() <= MOST_CATEGORIES
-        if few and not date and not unit:
-            self.words.add(name)
-            remedy = f"for unordered categories: nominal={[name]!r}; or {remedy}"
-        kind = "not a number"
+        drop, kind = f"drop it (drop={[name]!r})", "not a number"
         if name in self.options.ordinal:
             kind = f"none of {join_names(self.options.ordinal[name])}"
             remedy = f"list all categories in their order ({ordinal}), or {na} for missing values"
-        elif date:
-            kind = "a date"
-            remedy = (
-                f"drop it (drop={[name]!r}), or replace it by a number, such as days since a date"
-            )
-        elif unit:
-            remedy = f"remove the unit from its values, or drop it (drop={[name]!r})"
+        elif all(map(_DATE.fullmatch, first)):
+            kind, remedy = "a date", f"{drop}, or replace it by a number, such as days since a date"
+        elif all(map(_WITH_UNIT.fullmatch, first)):
+            remedy = f"remove the unit from its values, or {drop}"
         elif _COMMA_NUMBER.fullmatch(first[0]):
             remedy = f"if it has a decimal comma, pass {decimal} comma"
         elif _POINT_NUMBER.fullmatch(first[0]):
-            kind, remedy = (
-                "not a valid number",
-                "check its decimal mark and its size (below 1.8e308)",
+            kind = "not a valid number"
+            remedy = "check its decimal mark and its size (below 1.8e308)"
+        else:
+            remedy = (
+                f"{drop}, list its categories in their order ({ordinal}), or name the strings for "
+                f"missing values ({na})"
             )
+            if 2 * len(rows) > len(cells) and cells.n_unique() <= MOST_CATEGORIES:
+                self.words.add(name)
+                remedy = f"for unordered categories: nominal={[name]!r}; or {remedy}"
         self.problems.append((f"column {short_repr(name)}: {listed}{more}: {kind}", remedy))
         self.columns.append(name)
 
