@@ -226,7 +226,7 @@ def test_suggestions_are_taken_by_a_click(tab):
             f"{tab.one('.ghost .touch')}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
         )
         tab.until_edges(re.search(r"add (.*), score", text)[1])
-        assert server.session.current.state["chosen_on_data"]
+        assert server.session.state["chosen_on_data"]
         tab.until(f"{tab.one('.warning-line')}.innerText.includes('warning')")
 
 

@@ -87,7 +87,7 @@ def test_exposure_and_outcome(tab):
         effect = server.session.fit.total_effects().effect(of="leaves", on="sweetness")
         assert f"{effect.estimate:.3g}".replace("-", "−") in page
         # A click on the strip shows an equivalent graph with this effect.
-        strip = server.session.current.analyses["effect"]["strip"]
+        strip = server.session.analyses["effect"]["strip"]
         assert tab.count(".strip .bar") == len({round(x, 2) for x in strip})
         tab.click_on(f"{tab.each('.strip .bar')}.at(-1)")
         tab.until(f"{tab.one('.page')}.innerText.includes('the effect is')")
@@ -254,7 +254,7 @@ def test_the_last_question_wins(tab, monkeypatch):
         choose(tab, "[data-field=effect-of]", str(LEAVES))
         choose(tab, "[data-field=effect-on]", str(SWEETNESS))
         tab.until(tab.one(".facts"))
-        message = server.session.current.effect_message("sun", "fruit")
+        message = server.session.effect_message("sun", "fruit")
         before = tab.text(".facts")
         server.session.broadcast(message)
         server.session.broadcast({"kind": "job_ended", "number": 1, "job": "x", "text": "end"})

@@ -65,7 +65,7 @@ def test_paths_and_adjustment_sets_of_an_effect():
     with opened(f"{graph}, pot -> roots -> leaves") as session:
         ask(session, "effect", of=LEAVES, on=SWEETNESS)
         assert session.wait()
-        found, graph = session.current.analyses["effect"], session.drawing.graph
+        found, graph = session.analyses["effect"], session.drawing.graph
         members = bf.equivalence_class(graph)
     marked = {kind: {graph.edges[k] for k in found[kind]} for kind in ("causal", "biasing")}
     slow = {"causal": set(), "biasing": set()}
@@ -99,7 +99,7 @@ def test_outdated_analyses_are_not_sent(session, monkeypatch):
             ask(session, "draw", a=0, mark="->", b=2)  # another edit meanwhile
         return bf.equivalence_class(graph, **options)
 
-    monkeypatch.setattr("bowfree.app.current_graph.equivalence_class", overtaken)
+    monkeypatch.setattr("bowfree.app.session.equivalence_class", overtaken)
     ask(session, "draw", a=0, mark="->", b=1)
     assert session.wait()
     assert len(graphs[0].directed) == 1
@@ -189,7 +189,7 @@ def test_a_failed_fit_can_be_undone(session, monkeypatch):
         raise bf.errors.DataError("the likelihood is unbounded")
 
     with monkeypatch.context() as patch:
-        patch.setattr("bowfree.app.current_graph.fit_quietly", fails)
+        patch.setattr("bowfree.app.session.fit_quietly", fails)
         state = ask(session, "draw", a=0, mark="->", b=1)["state"]
     assert (state["fit"], state["problem"]) == (None, "the likelihood is unbounded")
     assert "nothing to report" in refused(session, "report")

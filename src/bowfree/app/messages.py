@@ -30,8 +30,8 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from bowfree.app import front_end
-from bowfree.app.current_graph import ignore_warnings
 from bowfree.app.editing import MAX_TIERS, Drawing
+from bowfree.app.jobs import ignore_warnings
 from bowfree.app.positions import ARRANGEMENTS, MAX_COORDINATE, arrange
 from bowfree.app.saved import Saved, python_code, read_saved, write_saved
 from bowfree.app.views import (
@@ -136,7 +136,7 @@ class Message:
 
 def _draw(session: Session, message: Message) -> View:
     a, mark, b = message.edge(_MARKS)
-    return session.current.edit(session.drawing.add_edge(a, mark, b), f"{a} {mark} {b} added")
+    return session.edit(session.drawing.add_edge(a, mark, b), f"{a} {mark} {b} added")
 
 
 def _change(session: Session, message: Message) -> View:
@@ -149,12 +149,12 @@ def _change(session: Session, message: Message) -> View:
         what = f"{a} {old} {b} changed to {a} {mark} {b}"
     drawing = session.drawing.change_edge(a, mark, b)
     if message.has("suggested"):
-        session.current.chosen_on_data.add(drawing.graph)
-    return session.current.edit(drawing, what)
+        session.chosen_on_data.add(drawing.graph)
+    return session.edit(drawing, what)
 
 
 def _penalty(session: Session, message: Message) -> View:
-    return session.current.set_penalty(check_penalty(message.number("value", 0, LARGEST_PENALTY)))
+    return session.set_penalty(check_penalty(message.number("value", 0, LARGEST_PENALTY)))
 
 
 # --- knowledge ---
@@ -162,23 +162,23 @@ def _penalty(session: Session, message: Message) -> View:
 
 def _lock(session: Session, message: Message) -> View:
     a, b = message.node("a"), message.node("b")
-    return session.current.edit(session.drawing.toggle_lock(a, b), f"lock of {a} and {b}")
+    return session.edit(session.drawing.toggle_lock(a, b), f"lock of {a} and {b}")
 
 
 def _forbid(session: Session, message: Message) -> View:
     a, mark, b = message.edge((*_MARKS, "--"))
-    return session.current.edit(session.drawing.forbid(a, mark, b), f"{a} {mark} {b} forbidden")
+    return session.edit(session.drawing.forbid(a, mark, b), f"{a} {mark} {b} forbidden")
 
 
 def _allow(session: Session, message: Message) -> View:
     a, b = message.node("a"), message.node("b")
-    return session.current.edit(session.drawing.allow(a, b), f"all edges of {a} and {b} allowed")
+    return session.edit(session.drawing.allow(a, b), f"all edges of {a} and {b} allowed")
 
 
 def _confounded(session: Session, message: Message) -> View:
     node, possible = message.node("node"), message.boolean("possible")
     what = f"{node} {'may be' if possible else 'is not'} confounded"
-    return session.current.edit(session.drawing.set_confounded(node, possible), what)
+    return session.edit(session.drawing.set_confounded(node, possible), what)
 
 
 def _tier(session: Session, message: Message) -> View:
@@ -195,7 +195,7 @@ def _tiers(session: Session, message: Message) -> View:
 
 def _show_bands(session: Session, drawing: Drawing, what: str) -> View:
     session.positions.set(arrange(drawing.graph, drawing.knowledge.tiers))
-    return session.current.edit(drawing, what)
+    return session.edit(drawing, what)
 
 
 # --- positions ---
@@ -218,11 +218,11 @@ def _arrange(session: Session, message: Message) -> View:
 
 def _effect(session: Session, message: Message) -> View:
     if not message.has("of") and not message.has("on"):
-        return session.current.select_effect(None)
+        return session.select_effect(None)
     of, on = message.node("of"), message.node("on")
     if of == on:
         raise BowfreeError("choose two different variables")
-    return session.current.select_effect((of, on))
+    return session.select_effect((of, on))
 
 
 def _separation(session: Session, message: Message) -> View:
@@ -247,7 +247,7 @@ def _compare(session: Session, message: Message) -> View:
     rows = session.moments if session.rows is None else session.rows
     with ignore_warnings():
         graphs = {"current": session.drawing.graph, "other": other}
-        found = compare(graphs, rows, penalty=session.current.penalty)
+        found = compare(graphs, rows, penalty=session.penalty)
     curves = session.positions.draw_others(other.edges)
     return {"other": graph_view(other), "curves": curves, "comparison": comparison_view(found)}
 
@@ -255,8 +255,8 @@ def _compare(session: Session, message: Message) -> View:
 def _use(session: Session, message: Message) -> View:
     drawing = session.drawing.with_graph(_other_graph(session, message))
     if message.content.get("which") != "pinned":
-        session.current.chosen_on_data.add(drawing.graph)
-    return session.current.edit(drawing, "another graph chosen")
+        session.chosen_on_data.add(drawing.graph)
+    return session.edit(drawing, "another graph chosen")
 
 
 def _other_graph(session: Session, message: Message) -> MixedGraph:
@@ -277,8 +277,8 @@ def _other_graph(session: Session, message: Message) -> MixedGraph:
 def _budget(session: Session, message: Message) -> dict[str, Any]:
     """Return seed, penalty and time limit, where they are not the default."""
     options: dict[str, Any] = {"rng": message.seed()}
-    if session.current.penalty != 1.0:
-        options["penalty"] = session.current.penalty
+    if session.penalty != 1.0:
+        options["penalty"] = session.penalty
     if message.has("seconds"):
         options["time_limit"] = message.number("seconds", 0.1, _MAX_SECONDS)
     return options
@@ -295,11 +295,12 @@ def _implications(session: Session, message: Message) -> View:
 
 def _member(session: Session, message: Message) -> View:
     number = message.integer("number", 0, MAX_MEMBERS - 1)
-    return {"member": to_plain(session.current.member(number))}
+    return {"member": {"graph": graph_view(session.member(number))}}
 
 
 def _use_member(session: Session, message: Message) -> View:
-    return session.current.use_member(message.integer("number", 0, MAX_MEMBERS - 1))
+    member = session.member(message.integer("number", 0, MAX_MEMBERS - 1))
+    return session.edit(session.drawing.with_graph(member), "an equivalent graph chosen")
 
 
 def _search(session: Session, message: Message) -> View:
@@ -308,18 +309,11 @@ def _search(session: Session, message: Message) -> View:
         options["restarts"] = message.integer("restarts", 1, 10_000)
     from_current = message.boolean("from_current")
     average = message.has("average") and message.boolean("average")
-    return session.jobs.search(session.drawing, options, from_current=from_current, average=average)
+    return session.jobs.search(options, from_current=from_current, average=average)
 
 
 def _bootstrap(session: Session, message: Message) -> View:
-    n = message.integer("resamples", 40, 10_000)
-    return session.jobs.bootstrap(session.drawing, session.current.penalty, n, message.seed())
-
-
-def _report(session: Session, message: Message) -> View:
-    if session.fit is None:
-        raise BowfreeError("the current graph could not be fitted: there is nothing to report")
-    return session.jobs.report(session.fit, f"A graph for {session.origin.name}", session.rows)
+    return session.jobs.bootstrap(message.integer("resamples", 40, 10_000), message.seed())
 
 
 def _report_file(session: Session, message: Message) -> View:
@@ -332,8 +326,8 @@ def _report_file(session: Session, message: Message) -> View:
 
 
 def _save(session: Session, message: Message) -> View:
-    current, centers = session.current, session.positions.current.centers
-    saved = Saved(current.drawing, session.pinned, current.penalty, centers, current.effect)
+    centers = session.positions.current.centers
+    saved = Saved(session.drawing, session.pinned, session.penalty, centers, session.effect)
     return {"file": write_saved(saved), "name": "workbench.json"}
 
 
@@ -342,11 +336,11 @@ def _share(session: Session, message: Message) -> View:
 
     It contains results and the session, but no rows.
     """
-    current, names = session.current, session.names
+    names = session.names
     pairs = list(permutations(range(len(names)), 2)) if len(names) <= _MAX_RECORDED else []
-    if not pairs and current.effect is not None:
-        pairs = [(names.index(current.effect[0]), names.index(current.effect[1]))]
-    shown = current.analyses.get("class", {}).get("shown", 0)
+    if not pairs and session.effect is not None:
+        pairs = [(names.index(session.effect[0]), names.index(session.effect[1]))]
+    shown = session.analyses.get("class", {}).get("shown", 0)
     searched = range(len(session.jobs.candidates[:_MAX_RECORDED]))
     questions: list[View] = [
         *({"do": name} for name in ("save", "code", "implications")),
@@ -358,7 +352,7 @@ def _share(session: Session, message: Message) -> View:
     answers: list[tuple[View, View, list[View]]]
     answers = [(question, session.answer(question), []) for question in questions]
     for of, on in pairs:
-        event = current.effect_message(names[of], names[on])
+        event = session.effect_message(names[of], names[on])
         answers.append(({"do": "effect", "of": of, "on": on}, {"effect": [of, on]}, [event]))
     hello = session.answer({"do": "hello"})
     hello["hello"]["about"] += ", a recorded session"
@@ -374,10 +368,10 @@ def _share(session: Session, message: Message) -> View:
 
 def _load(session: Session, message: Message) -> View:
     saved = read_saved(message.text("text"), session.names)
-    session.current.penalty, session.current.effect = saved.penalty, saved.effect
+    session.penalty, session.effect = saved.penalty, saved.effect
     session.positions.set(replace(session.positions.current, centers=saved.centers, bands=()))
     session.set_pinned(saved.pinned)
-    return session.current.edit(saved.drawing, "a session loaded", force=True)
+    return session.edit(saved.drawing, "a session loaded", force=True)
 
 
 def _read(session: Session, message: Message) -> View:
@@ -390,7 +384,7 @@ def _read(session: Session, message: Message) -> View:
             what += f", with {count(len(model.not_written), 'covariance')} that sem() adds"
     else:
         graph = read(text, format=format)
-    answer = session.current.edit(session.drawing.with_graph(graph), what)
+    answer = session.edit(session.drawing.with_graph(graph), what)
     session.positions.set(arrange(session.drawing.graph, session.drawing.knowledge.tiers))
     return answer
 
@@ -401,25 +395,18 @@ def _export(session: Session, message: Message) -> View:
 
 
 def _code(session: Session, message: Message) -> View:
-    text = python_code(
-        session.drawing,
-        session.origin,
-        session.moments,
-        session.options,
-        penalty=session.current.penalty,
-        effect=session.current.effect,
-        search=session.jobs.last_search,
-    )
-    return {"file": text, "name": "workbench.py"}
+    return {"file": python_code(session), "name": "workbench.py"}
 
 
 Handler = Callable[["Session", Message], View]
 
 HANDLERS: dict[str, Handler] = {
-    "undo": lambda session, _: session.current.undo(),
-    "redo": lambda session, _: session.current.redo(),
+    "hello": lambda session, _: session.hello(),
+    "undo": lambda session, _: session.undo(),
+    "redo": lambda session, _: session.redo(),
     "pin": lambda session, _: session.set_pinned(session.drawing.graph),
     "average": lambda session, message: session.jobs.average(_budget(session, message)),
+    "report": lambda session, _: session.jobs.report(),
     "stop": lambda session, _: session.jobs.stop(),
     **{
         handler.__name__.removeprefix("_"): handler
@@ -427,7 +414,7 @@ HANDLERS: dict[str, Handler] = {
             *(_draw, _change, _penalty, _lock, _forbid, _allow, _confounded, _tier, _tiers),
             *(_position, _arrange, _effect, _separation, _implications, _data, _compare, _use),
             *(_member, _use_member),
-            *(_search, _bootstrap, _report, _report_file, _save, _share, _load, _read, _export),
+            *(_search, _bootstrap, _report_file, _save, _share, _load, _read, _export),
             _code,
         )
     },

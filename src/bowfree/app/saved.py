@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bowfree.app.editing import KNOWLEDGE_FIELDS, Drawing
+from bowfree.app.editing import Drawing
 from bowfree.app.positions import MAX_COORDINATE, Pair
-from bowfree.data.moments import Moments
-from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, ParseError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import join_names, load_json, short_repr
 from bowfree.validation import as_float, check_penalty, is_number
+
+if TYPE_CHECKING:
+    from bowfree.app.session import Session
 
 _KIND, _VERSION = "bowfree workbench", 1
 _LITERALS = (str, int, float, tuple, list)  # option values that can be written as code
@@ -141,25 +142,16 @@ class Origin:
     name: str = "data"
 
 
-def python_code(
-    drawing: Drawing,
-    origin: Origin,
-    moments: Moments,
-    options: DataOptions,
-    *,
-    penalty: float,
-    effect: tuple[str, str] | None,
-    search: tuple[Mapping[str, Any], Drawing] | None,
-) -> str:
+def python_code(session: Session) -> str:
     """Return a script that repeats the analysis, with the same numbers.
 
     It fits the graph, lists the best changes, and computes the class and the selected effect.
-    `search` has the options of the last search, and the drawing in which it was started.
     """
+    drawing, origin, moments = session.drawing, session.origin, session.moments
     lines = ["import bowfree as bf", "", *_graph_lines("graph", drawing.graph), ""]
-    changed = options.changed
+    changed = session.options.changed
     literal = all(isinstance(value, _LITERALS) for value in changed.values())
-    if origin.lines and literal and options.cov is None:
+    if origin.lines and literal and session.options.cov is None:
         arguments = "".join(f", {name}={value!r}" for name, value in changed.items())
         lines += [*origin.lines, f"moments = bf.moments(data{arguments})"]
     else:
@@ -172,7 +164,7 @@ def python_code(
     if drawing.knowledge != Knowledge():
         lines += ["", *_knowledge_lines("knowledge", drawing.knowledge)]
         knowledge, permitted = ", knowledge=knowledge", ".permitted_by(knowledge)"
-    score = "" if penalty == 1.0 else f", penalty={penalty!r}"
+    score = "" if session.penalty == 1.0 else f", penalty={session.penalty!r}"
     lines += [
         "",
         f"fit = bf.fit(graph, moments{score})",
@@ -187,15 +179,15 @@ def python_code(
         f"members = bf.equivalence_class(graph){permitted}",
         "print(members.summary())",
     ]
-    if effect is not None:
-        of, on = effect
+    if session.effect is not None:
+        of, on = session.effect
         lines += [
             "",
             "bounds = bf.effect_bounds(members, moments)",
             f"print(bounds.effect(of={of!r}, on={on!r}))",
         ]
-    if search is not None:
-        search_options, start = search
+    if session.jobs.last_search is not None:
+        search_options, start = session.jobs.last_search
         lines += ["", "# the last search"]
         call = [f"{name}={value!r}" for name, value in search_options.items() if name != "starts"]
         if search_options.get("starts"):
@@ -220,9 +212,5 @@ def _graph_lines(name: str, graph: MixedGraph) -> list[str]:
 
 
 def _knowledge_lines(name: str, knowledge: Knowledge) -> list[str]:
-    def literal(values: Sequence[Any]) -> str:
-        return repr([list(value) if isinstance(value, tuple) else value for value in values])
-
-    fields = {field: getattr(knowledge, field) for field in KNOWLEDGE_FIELDS}
-    arguments = [f"    {field}={literal(values)}," for field, values in fields.items() if values]
-    return [f"{name} = bf.Knowledge(", *arguments, ")"]
+    fields = {field: values for field, values in knowledge.to_dict().items() if values}
+    return [f"{name} = bf.Knowledge(", *(f"    {k}={v!r}," for k, v in fields.items()), ")"]

@@ -2,8 +2,8 @@
 
 Analyses of the current graph matter for the latest graph only: :class:`LatestTask` drops tasks that
 were replaced before they started. Searches, bootstraps, averages and reports run one at a time,
-with progress, and can be stopped: :class:`Job` is one of them, and :class:`BackgroundJobs` keeps
-their results. The core releases the interpreter lock while it works.
+with progress, and can be stopped: :class:`BackgroundJobs` runs them and keeps their results. The
+core releases the interpreter lock while it works.
 
 The interpreter does not wait for daemon threads when it exits, and a thread that then returns from
 the core would crash the process. Sessions are therefore closed before (:mod:`bowfree.app.session`).
@@ -17,16 +17,14 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bowfree.app.editing import Drawing
 from bowfree.app.views import View, graph_view, shares_view
-from bowfree.data.moments import Moments
-from bowfree.data.options import DataOptions
 from bowfree.errors import BowfreeError, WorkInterrupted
-from bowfree.model.fit_result import Fit
 from bowfree.parallel.budget import Progress
 from bowfree.results.display import count
 from bowfree.results.serialization import to_plain
@@ -40,27 +38,34 @@ from bowfree.visualization.report.content import MAX_AVERAGED
 from bowfree.visualization.report.uncertainty import AVERAGE_SECONDS
 from bowfree.visualization.warnings import search_warnings
 
+if TYPE_CHECKING:
+    from bowfree.app.session import Session
+
 _PROGRESS_INTERVAL = 0.2  # seconds between two progress messages
 _CLOSE_TIMEOUT = 5.0  # seconds to wait for a job when a session is closed
 _MAX_CANDIDATES = 40  # near-optimal graphs that are listed
 _SAME_SCORE = 1e-9
 
 _log = logging.getLogger("bowfree.app")
+# Warning filters belong to the process: one thread at a time may change them.
+_filter_lock = threading.Lock()
 
-Broadcast = Callable[[View], None]
-Report = Callable[[Progress], None]
+
+@contextlib.contextmanager
+def ignore_warnings() -> Iterator[None]:
+    """Suppress Python warnings: the page shows its own."""
+    with _filter_lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
-def error_text(error: Exception) -> str:
-    """Return the message of an error, truncated if it contains a very long name."""
-    text = str(error)
+def error_text(error: BaseException, context: str = "") -> str:
+    """Return the message of an error for the page; log an unexpected one with its context."""
+    if not isinstance(error, BowfreeError):
+        _log.error(context, exc_info=error)
+        return f"internal error ({type(error).__name__}); see the log"
+    text = str(error)  # it may contain a very long name
     return text if len(text) <= 1000 else f"{truncate(text[:1000])}..."
-
-
-def internal_error(error: BaseException, context: str) -> str:
-    """Log an unexpected error; return a message for the page."""
-    _log.error(context, exc_info=error)
-    return f"internal error ({type(error).__name__}); see the log"
 
 
 class LatestTask:
@@ -92,33 +97,15 @@ class LatestTask:
         self._executor.shutdown(cancel_futures=True)
 
 
-class Job:
-    """A long call in a thread of its own.
+class _Job(threading.Thread):
+    """The thread of a job, and its progress."""
 
-    `task` is called with a ``progress`` callback, `on_progress` several times a second, and
-    `finish` once, with the result and the exception, one of them None. A stopped job ends with a
-    :class:`KeyboardInterrupt`, as after Ctrl-C; that of a search contains the result so far.
-    """
-
-    def __init__(
-        self,
-        kind: str,
-        task: Callable[[Report], Any],
-        on_progress: Callable[[], object],
-        finish: Callable[[Any, BaseException | None], None],
-    ) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, number: int, work: Callable[[_Job], None]) -> None:
+        super().__init__(target=work, args=(self,), daemon=True)
+        self.kind, self.number = kind, number
         self.progress: Progress | None = None
-        self.stopping = False
-        self._task, self._on_progress, self._finish = task, on_progress, finish
-        self._lock = threading.Lock()  # between stopping and ending
-        self._running = True
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._last_progress = 0.0
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
+        self.stopping, self.running = False, True
+        self.lock = threading.Lock()  # between stopping and ending
 
     def stop(self) -> None:
         """Ask the job to end, which it does within a fraction of a second.
@@ -126,55 +113,20 @@ class Job:
         Searches check ten times a second for Ctrl-C, which reaches the main thread only. The same
         exception is therefore set in the thread of the job.
         """
-        with self._lock:
-            if self._running and not self.stopping and self._thread.ident is not None:
-                thread = ctypes.c_ulong(self._thread.ident)
+        with self.lock:
+            if self.running and not self.stopping and self.ident is not None:
+                thread = ctypes.c_ulong(self.ident)
                 interrupt = ctypes.py_object(KeyboardInterrupt)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, interrupt)
             self.stopping = True
 
-    def wait(self, seconds: float) -> bool:
-        """Wait until the job has ended; return whether it has."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def _report(self, progress: Progress) -> None:
-        self.progress = progress
-        now = time.monotonic()
-        if now - self._last_progress >= _PROGRESS_INTERVAL:
-            self._last_progress = now
-            self._on_progress()
-
-    def _work(self) -> None:
-        result: Any = None
-        problem: BaseException | None = None
-        try:
-            result = self._task(self._report)
-            with self._lock:
-                self._running = False
-        except BaseException as error:  # the page must learn of every end
-            self._running, problem = False, error
-        self._finish(result, problem)
-
 
 class BackgroundJobs:
-    """The current job, and the results of earlier ones.
+    """The current job of a session, and the results of earlier ones."""
 
-    `data` and `options` are the rows and how to read them, for bootstraps. `lock` is held while a
-    result is stored; `broadcast` sends a message to all pages.
-    """
-
-    def __init__(
-        self,
-        moments: Moments,
-        data: Any,
-        options: DataOptions,
-        lock: threading.RLock,
-        broadcast: Broadcast,
-    ) -> None:
-        self._moments, self._data, self._options = moments, data, options
-        self._lock, self._broadcast = lock, broadcast
-        self._job: Job | None = None
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._job: _Job | None = None
         self._n_jobs = 0
         self._result: SearchResult | None = None
         self._search_text = ""  # the result in a line
@@ -194,101 +146,98 @@ class BackgroundJobs:
 
     def close(self) -> None:
         """Stop the current job and wait for it."""
-        job = self._job
-        if job is not None:
+        if (job := self._job) is not None:
             job.stop()
-            job.wait(_CLOSE_TIMEOUT)
+            job.join(_CLOSE_TIMEOUT)
 
     def wait(self, seconds: float) -> bool:
         """Wait until no job is running; return whether that is the case."""
-        job = self._job
-        return job is None or job.wait(seconds)
+        if (job := self._job) is not None:
+            job.join(seconds)
+        return job is None or not job.is_alive()
 
     def job_view(self) -> View | None:
         """Return the progress of the current job; None if there is none."""
-        job = self._job
-        if job is None:
+        if (job := self._job) is None:
             return None
         progress = None if job.progress is None else to_plain(job.progress)
-        return {
-            "number": self._n_jobs,
-            "kind": job.kind,
-            "progress": progress,
-            "stopping": job.stopping,
-        }
+        view = {"number": job.number, "kind": job.kind}
+        return view | {"progress": progress, "stopping": job.stopping}
 
     def _announce(self) -> View:
-        self._broadcast({"kind": "job", "job": self.job_view()})
-        return {"job": self.job_view()}
+        view = {"job": self.job_view()}
+        self._session.broadcast({"kind": "job", **view})
+        return view
 
     def _run(
         self,
         kind: str,
-        task: Callable[[Report], Any],
+        task: Callable[[dict[str, Any]], Any],
         keep: Callable[[Any], str],
         partial: type | tuple[()] = (),
         then: Callable[[], object] = lambda: None,
     ) -> View:
-        """Start a job; `keep` stores its result and describes it in a line.
+        """Call `task` in a thread with a budget; `keep` stores its result and describes it in a line.
 
-        If the job is stopped, a result of the type `partial` is kept as well; otherwise `then` is
-        called after it.
+        After :meth:`stop`, the task ends with a :class:`KeyboardInterrupt`, as after Ctrl-C. Its
+        result so far is kept as well if it has the type `partial`; otherwise `then` is called last.
         """
         if self._job is not None:
             raise BowfreeError(f"a {self._job.kind} is running: stop it first, or wait")
-        self._n_jobs = number = self._n_jobs + 1
+        last = 0.0
 
-        def finish(result: Any, problem: BaseException | None) -> None:
+        def work(job: _Job) -> None:
+            result: Any = None
+            problem: BaseException | None = None
+
+            def report(progress: Progress) -> None:
+                nonlocal last
+                job.progress, now = progress, time.monotonic()
+                if now - last >= _PROGRESS_INTERVAL:
+                    last = now
+                    self._announce()
+
+            # One core is left for edits.
+            budget = {"n_jobs": max(1, (os.cpu_count() or 2) - 1), "progress": report}
+            try:
+                result = task(budget)
+                with job.lock:
+                    job.running = False
+            except BaseException as error:  # the page must learn of every end
+                job.running, problem = False, error
             stopped = isinstance(problem, KeyboardInterrupt)
             if isinstance(problem, WorkInterrupted) and isinstance(problem.result, partial):
                 result, problem = problem.result, None
-            with self._lock:
+            with self._session.lock:
                 self._job = None
+                text = "stopped without a result"
                 if problem is None:
                     text = keep(result)
-                elif stopped:
-                    text = "stopped without a result"
-                elif isinstance(problem, BowfreeError):
-                    text = error_text(problem)
-                else:
-                    text = internal_error(problem, f"{kind} failed")
+                elif not stopped:
+                    text = error_text(problem, f"{kind} failed")
             failed = problem is not None and not stopped
-            ended = {"job": kind, "number": number, "text": text, "failed": failed}
-            self._broadcast({"kind": "job_ended", **ended})
-            self._broadcast({"kind": "candidates", "candidates": self.candidates_view()})
+            ended = {"job": kind, "number": job.number, "text": text, "failed": failed}
+            self._session.broadcast({"kind": "job_ended", **ended})
+            self._session.broadcast({"kind": "candidates", "candidates": self.candidates_view()})
             if self.shares is not None:
-                self._broadcast({"kind": "shares", "shares": self.shares})
+                self._session.broadcast({"kind": "shares", "shares": self.shares})
             if problem is None and not stopped:
                 then()
 
-        self._job = Job(kind, task, self._announce, finish)
+        self._n_jobs += 1
+        self._job = _Job(kind, self._n_jobs, work)
         self._job.start()
         return self._announce()
 
     # --- kinds of jobs ---
 
-    def search(
-        self,
-        drawing: Drawing,
-        options: Mapping[str, Any],
-        *,
-        from_current: bool,
-        average: bool,
-    ) -> View:
+    def search(self, options: Mapping[str, Any], *, from_current: bool, average: bool) -> View:
         """Search for better graphs that the knowledge permits, also from the current graph.
 
         With `average`, probabilities of edges are computed afterwards if that takes seconds.
         """
+        drawing, moments = self._session.drawing, self._session.moments
         all_options = ({"starts": [drawing.graph]} if from_current else {}) | dict(options)
-
-        def task(progress: Report) -> SearchResult:
-            return greedy_search(
-                self._moments,
-                knowledge=drawing.knowledge,
-                n_jobs=_n_threads(),
-                progress=progress,
-                **all_options,
-            )
 
         def keep(result: SearchResult) -> str:
             self._result, self.candidates = result, _one_per_score(result)
@@ -301,9 +250,13 @@ class BackgroundJobs:
 
         def then() -> None:
             complete = self._result is not None and self._result.complete
-            if average and complete and len(self._moments.names) <= MAX_AVERAGED:
+            if average and complete and len(moments.names) <= MAX_AVERAGED:
                 with contextlib.suppress(BowfreeError):  # another job was started meanwhile
                     self.average({"rng": options["rng"], "time_limit": AVERAGE_SECONDS})
+
+        def task(budget: dict[str, Any]) -> SearchResult:
+            known = drawing.knowledge
+            return greedy_search(moments, knowledge=known, **all_options, **budget)
 
         return self._run("search", task, keep, SearchResult, then)
 
@@ -322,19 +275,16 @@ class BackgroundJobs:
             ],
         }
 
-    def bootstrap(self, drawing: Drawing, penalty: float, n_resamples: int, seed: int) -> View:
+    def bootstrap(self, n_resamples: int, seed: int) -> View:
         """Search on resampled rows, and count edges."""
-        search = {"penalty": penalty, "knowledge": drawing.knowledge, **self._options.changed}
-
-        def task(progress: Report) -> BootstrapResult:
-            return bootstrap(
-                self._moments if self._data is None else self._data,
-                n_resamples=n_resamples,
-                **search,
-                rng=seed,
-                n_jobs=_n_threads(),
-                progress=progress,
-            )
+        session = self._session
+        data = session.moments if session.data is None else session.data
+        search: dict[str, Any] = {
+            "penalty": session.penalty,
+            "knowledge": session.drawing.knowledge,
+            "rng": seed,
+        }
+        search |= {"n_resamples": n_resamples, **session.options.changed}
 
         def keep(result: BootstrapResult) -> str:
             self.shares = {"of": "resamples", "rows": shares_view(result)}
@@ -342,25 +292,31 @@ class BackgroundJobs:
             early = f"ended early: {n} of " if n < n_resamples else ""
             return f"{early}{count(n_resamples, 'resample')} searched"
 
+        def task(budget: dict[str, Any]) -> BootstrapResult:
+            return bootstrap(data, **search, **budget)
+
         return self._run("bootstrap", task, keep, BootstrapResult)
 
     def average(self, options: Mapping[str, Any]) -> View:
         """Compute probabilities of edges, starting from the last search."""
-        result = self._result
-        if result is None:
+        if (result := self._result) is None:
             raise BowfreeError("averages start from the graphs of a search: search first")
-
-        def task(progress: Report) -> Any:
-            return averaged_effects(result, n_jobs=_n_threads(), progress=progress, **options)
 
         def keep(average: Any) -> str:
             self.shares = {"of": "probability", "rows": shares_view(average)}
             return f"averaged over {count(average.n_graphs, 'graph')}"
 
+        def task(budget: dict[str, Any]) -> Any:
+            return averaged_effects(result, **options, **budget)
+
         return self._run("average", task, keep)
 
-    def report(self, fit: Fit, title: str, rows: Any) -> View:
-        """Write the report on a fit, with checks of the rows if there are any."""
+    def report(self) -> View:
+        """Write the report on the current graph, with checks of the rows if there are any."""
+        fit, rows = self._session.fit, self._session.rows
+        title = f"A graph for {self._session.origin.name}"
+        if fit is None:
+            raise BowfreeError("the current graph could not be fitted: there is nothing to report")
 
         def keep(html: str) -> str:
             self.report_file = html
@@ -383,8 +339,3 @@ def _one_per_score(result: SearchResult) -> list[tuple[ScoredGraph, int]]:
         else:
             found.append((scored, 1))
     return found
-
-
-def _n_threads() -> int:
-    """Return the number of threads of a job: one core is left for edits."""
-    return max(1, (os.cpu_count() or 2) - 1)
