@@ -119,7 +119,7 @@ def test_holdout(table):
 
 
 def test_the_search_is_printed_without_averages(wide_table, monkeypatch):
-    monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 1e-9)
+    monkeypatch.setattr("bowfree.visualization.report.content.AVERAGE_SECONDS", 1e-9)
     done = run("learn", wide_table, "--restarts", 2)
     warned = "Warning: effects are not averaged over graphs: they take longer than"
     assert " ".join(done.stderr.split()).startswith(warned)
@@ -152,7 +152,7 @@ def dense():
 def test_the_report_and_the_terminal_have_the_same_warnings(
     tmp_path, monkeypatch, data, options, warning
 ):
-    monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 2.0)
+    monkeypatch.setattr("bowfree.visualization.report.content.AVERAGE_SECONDS", 2.0)
     X, path, file = data(), tmp_path / "table.csv", tmp_path / "page.html"
     header = ",".join(f"v{k}" for k in range(X.shape[1]))
     np.savetxt(path, X, delimiter=",", header=header, comments="")

@@ -183,7 +183,7 @@ def test_another_version_is_refused_with_both(tmp_path):
 
 
 def test_the_command_line_takes_an_address(tmp_path, monkeypatch):
-    monkeypatch.setattr("bowfree.visualization.report.uncertainty.AVERAGE_SECONDS", 300.0)
+    monkeypatch.setattr("bowfree.visualization.report.content.AVERAGE_SECONDS", 300.0)
     file, table = tmp_path / "data.csv", Table(("x", "y", "z"), X[:, :3])
     file.write_text(write_table(table))
     words = ["learn", str(file), "--restarts", "4", "--json"]

@@ -34,8 +34,7 @@ from bowfree.text_reading import truncate
 from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult, bootstrap
 from bowfree.visualization.report import render
-from bowfree.visualization.report.content import MAX_AVERAGED
-from bowfree.visualization.report.uncertainty import AVERAGE_SECONDS
+from bowfree.visualization.report.content import AVERAGE_SECONDS, MAX_AVERAGED
 from bowfree.visualization.warnings import search_warnings
 
 if TYPE_CHECKING:

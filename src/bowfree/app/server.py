@@ -21,8 +21,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from bowfree.app.jobs import error_text
 from bowfree.app.front_end import page_files
+from bowfree.app.jobs import error_text
 from bowfree.app.messages import MAX_TEXT, Message
 from bowfree.app.saved import Origin
 from bowfree.app.session import Session

@@ -144,10 +144,10 @@ def learn(
 
 def _averaged(result: SearchResult, budget: dict[str, Any]) -> AveragedEffects | None:
     """Average over all graphs that the data support, if that takes seconds and not minutes."""
-    from bowfree.visualization.report import uncertainty
+    from bowfree.visualization.report import content
 
-    limited = budget | {"time_limit": uncertainty.AVERAGE_SECONDS}
-    found = uncertainty.try_average(result, max_nodes=MAX_AVERAGED, **limited)
+    limited = budget | {"time_limit": content.AVERAGE_SECONDS}
+    found = content.try_average(result, max_nodes=MAX_AVERAGED, **limited)
     if not isinstance(found, str):
         return found
     if not found or not result.complete or len(result.graph) > MAX_AVERAGED:

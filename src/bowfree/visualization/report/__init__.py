@@ -5,8 +5,8 @@ no other file, has a light and a dark theme, and can be printed. The same result
 file, byte for byte: it contains no date unless `note` does.
 
 :mod:`~bowfree.visualization.report.content` collects the variables of the template ``page.html``;
-:mod:`~bowfree.visualization.report.tables`, :mod:`~bowfree.visualization.report.uncertainty` and
-:mod:`~bowfree.visualization.report.graph_view` are its parts. The template escapes the names of
+:mod:`~bowfree.visualization.report.tables` and :mod:`~bowfree.visualization.report.graph_view` are its
+parts. The template escapes the names of
 variables, and the script writes text, never markup.
 """
 
@@ -25,8 +25,7 @@ from bowfree.search.result import SearchResult
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
-from bowfree.visualization.report.content import Inputs, report_content
-from bowfree.visualization.report.uncertainty import AVERAGE_SECONDS
+from bowfree.visualization.report.content import AVERAGE_SECONDS, Inputs, report_content
 from bowfree.visualization.svg import curves_script
 
 __all__ = ["render"]

@@ -24,7 +24,7 @@ from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
 from bowfree.equivalence.classes import STORED_MEMBERS, class_by_components
 from bowfree.equivalence.exclusion import higher_moments
-from bowfree.errors import BowfreeError, FitWarning
+from bowfree.errors import BowfreeError, FitWarning, TimeIsUp
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import fit_facts, fit_title
 from bowfree.model.fitting import fit_quietly
@@ -36,20 +36,16 @@ from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
 from bowfree.uncertainty.average_result import AveragedEffects
+from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
 from bowfree.uncertainty.stability import StablePairs
 from bowfree.visualization.report import tables
 from bowfree.visualization.report.graph_view import edge_views, graph_view, strongest_edges
-from bowfree.visualization.report.uncertainty import (
-    average_part,
-    bootstrap_part,
-    stability_part,
-    try_average,
-)
 from bowfree.visualization.score_charts import steps_chart, time_chart
 from bowfree.visualization.svg import printable
 from bowfree.visualization.warnings import result_warnings
 
+AVERAGE_SECONDS = 40.0  # time limit for averages that were not requested
 MAX_AVERAGED = 12  # variables of a search that is averaged by default
 _MAX_MEMBERS = 50_000  # of a component of the class, for bounds of effects
 # A limit on the number of members, not on time, so that the report is the same on every machine:
@@ -89,6 +85,30 @@ class Inputs:
                 raise BowfreeError(f"{field} is about other variables than the result")
 
 
+def try_average(
+    search: SearchResult, *, max_nodes: int, time_limit: float | None, **budget: Any
+) -> AveragedEffects | str:
+    """Average over all probable graphs within the time limit, or return why that is not possible.
+
+    The report and ``bowfree learn`` show averages where they take seconds. Searches that ended
+    early and those over more than `max_nodes` variables are not averaged. The reason is empty if
+    there is nothing to average.
+    """
+    d = len(search.graph.nodes)
+    if d < 2:
+        return ""
+    if not search.complete:
+        return "the search was ended early"
+    if d > max_nodes:
+        return f"with more than {max_nodes} variables they take minutes"
+    try:
+        return averaged_effects(search, **{"rng": 0, **budget}, time_limit=time_limit)
+    except TimeIsUp:
+        return f"they take longer than {time_limit:g} s"
+    except BowfreeError as error:
+        return str(error)
+
+
 def report_content(
     result: SearchResult | ExhaustiveResult | Fit, inputs: Inputs, average_time_limit: float | None
 ) -> dict[str, Any]:
@@ -125,9 +145,9 @@ def report_content(
         attempt = try_average(search, max_nodes=MAX_AVERAGED, time_limit=average_time_limit)
     average = None if isinstance(attempt, str) else attempt
     parts = [
-        *([] if average is None else [average_part(average)]),
-        *([] if inputs.bootstrap is None else [bootstrap_part(inputs.bootstrap)]),
-        *([] if inputs.stability is None else [stability_part(inputs.stability)]),
+        *([] if average is None else [tables.average_part(average)]),
+        *([] if inputs.bootstrap is None else [tables.bootstrap_part(inputs.bootstrap)]),
+        *([] if inputs.stability is None else [tables.stability_part(inputs.stability)]),
     ]
     checks = None
     if not isinstance(moments, BlockMoments):

@@ -24,19 +24,22 @@ from bowfree.equivalence.targets import target_names
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.effect_tables import TotalEffects
 from bowfree.model.fit_result import Fit
-from bowfree.model.inference import normal_quantile
 from bowfree.model.joint_fit import JointFit
 from bowfree.results.display import count, p_cell, p_text, significant
 from bowfree.results.display import percent as short_percent
 from bowfree.search.result import SearchResult
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
+from bowfree.uncertainty.stability import StablePairs
 from bowfree.visualization.layout import Floats
 from bowfree.visualization.report.graph_view import ARROWS, EdgeView
 from bowfree.visualization.svg import printable
+from bowfree.visualization.warnings import average_warnings
 
 MAX_ROWS = 600  # of a table; more are slow to sort and too long to read
 MAX_PATTERNS = 25  # of missing values; the others are counted
+MIN_SHARE = 0.05  # less probable or less frequent edges and effects are not listed
+_ENDS = ("lower", "upper")
 _ROUNDING = 1e-12  # of a standard deviation: smaller means are zero
 
 
@@ -122,11 +125,26 @@ def p_value(value: float) -> Cell:
     return Cell(p_cell(value, 3) or "–", value)
 
 
-def _interval(estimate: Number, se: Number) -> Cell:
-    """Return the normal 95 % interval, sorted by its lower end."""
-    half = normal_quantile(0.95) * float(se)
-    high = float(estimate) + half
-    return _finite(estimate - half, lambda low: f"{significant(low)} to {significant(high)}")
+def _interval(low: Number, high: Number) -> Cell:
+    """Return an interval, sorted by its lower end."""
+    return _finite(low, lambda x: f"{significant(x)} to {significant(float(high))}")
+
+
+def _entries(
+    names: Sequence[str],
+    columns: Sequence[tuple[str, str, Callable[[float], Cell], Floats | None]],
+    ends: tuple[str, str] = ("Cause", "On"),
+) -> list[Column]:
+    """Return columns for pairs (i, j): the names of j and i, and entries [i, j] of matrices."""
+
+    def entry(of: Callable[[float], Cell], matrix: Floats) -> Callable[[tuple[int, int]], Cell]:
+        return lambda pair: of(float(matrix[pair]))
+
+    return [
+        (ends[0], "", lambda pair: name_cell(names[pair[1]])),
+        (ends[1], "", lambda pair: name_cell(names[pair[0]])),
+        *((name, hint, entry(of, x)) for name, hint, of, x in columns if x is not None),
+    ]
 
 
 # --- graph and effects ---
@@ -152,7 +170,7 @@ def edge_table(
         ("Std.Err", "standard error", lambda e: quantity(e.estimate.se)),
         ("z", "estimate / standard error", lambda e: number(e.estimate.z, 2)),
         ("p", "two-sided", lambda e: p_value(e.estimate.p_value)),
-        ("95 % interval", "normal", lambda e: _interval(e.estimate.estimate, e.estimate.se)),
+        ("95 % interval", "normal", lambda e: _interval(e.estimate.lower, e.estimate.upper)),
         ("Standardized", standardized, lambda e: number(e.estimate.std_all)),
         ("In equivalent graphs", members, lambda e: share_of_members(e.share)),
         ("Same in all", same, lambda e: Cell(ARROWS[e.summary.mark])),
@@ -204,16 +222,8 @@ def exclusion_table(exclusion: Exclusion) -> Table | None:
     columns: list[Column] = [
         ("a", "", lambda e: name_cell(e.a)),
         ("b", "", lambda e: name_cell(e.b)),
-        (
-            "By covariances",
-            "marks that all equivalent graphs share",
-            lambda e: Cell(ARROWS[e.before]),
-        ),
-        (
-            "By higher moments",
-            "marks that the remaining ones share",
-            lambda e: Cell(ARROWS[e.after]),
-        ),
+        ("By covariances", "same in all equivalent graphs", lambda e: Cell(ARROWS[e.before])),
+        ("By higher moments", "same in the remaining ones", lambda e: Cell(ARROWS[e.after])),
     ]
     return table("higher-moments", edges, columns) if edges else None
 
@@ -243,31 +253,30 @@ def effect_table(
     effects: TotalEffects, bounds: EffectBounds, average: AveragedEffects | None
 ) -> Table:
     """Return total effects with their bounds over the class and their probability."""
-    names = effects.names
     best = "in the best graph: change of the second per unit of the first"
     least = "smallest absolute effect; if not zero, all equivalent graphs have an effect"
     share = "share of the equivalent graphs with an effect"
     probability = "of an effect, averaged over all probable graphs"
-
-    def values(of: Callable[[float], Cell], matrix: Floats) -> Callable[[tuple[int, int]], Cell]:
-        return lambda pair: of(float(matrix[pair]))
-
-    columns: list[Column | None] = [
-        ("Cause", "", lambda pair: name_cell(names[pair[1]])),
-        ("On", "", lambda pair: name_cell(names[pair[0]])),
-        ("Total effect", best, values(quantity, effects.estimate)),
-        ("Std.Err", "delta method", values(quantity, effects.se)),
-        ("z", "", values(lambda z: number(z, 2), effects.z)),
-        ("p", "two-sided", values(p_value, effects.p_value)),
-        ("95 % interval", "delta method", lambda p: _interval(effects.estimate[p], effects.se[p])),
-        ("Lower", "smallest effect over the equivalent graphs", values(quantity, bounds.lower)),
-        ("Upper", "largest effect over the equivalent graphs", values(quantity, bounds.upper)),
-        ("Min |.|", least, values(quantity, bounds.min_abs)),
-        ("Non-zero in", share, values(share_of_members, bounds.nonzero)),
-        ("Probability", probability, values(percent, average.probability)) if average else None,
-    ]
+    found = effects._matrices()
+    columns = _entries(
+        effects.names,
+        [
+            ("Total effect", best, quantity, effects.estimate),
+            ("Std.Err", "delta method", quantity, effects.se),
+            ("z", "", lambda z: number(z, 2), effects.z),
+            ("p", "two-sided", p_value, effects.p_value),
+            ("Lower", "smallest effect over the equivalent graphs", quantity, bounds.lower),
+            ("Upper", "largest effect over the equivalent graphs", quantity, bounds.upper),
+            ("Min |.|", least, quantity, bounds.min_abs),
+            ("Non-zero in", share, share_of_members, bounds.nonzero),
+            ("Probability", probability, percent, None if average is None else average.probability),
+        ],
+    )
+    interval: Column
+    interval = "95 % interval", "delta method", lambda p: _interval(*(found[x][p] for x in _ENDS))
+    columns.insert(6, interval)
     shown = (effects.estimate != 0) | (bounds.max_abs > bounds.zero)
-    pairs = np.argwhere(shown & ~np.eye(len(names), dtype=bool)).tolist()
+    pairs = np.argwhere(shown & ~np.eye(len(effects.names), dtype=bool)).tolist()
     return table("effects", map(tuple, pairs), columns, by=2)
 
 
@@ -283,16 +292,14 @@ def _correlations(C: Floats) -> Floats:
 def residual_table(fit: Fit) -> Table:
     """Return correlations in the data and in the fitted model, the largest differences first."""
     residual, R, names = fit.residual_correlations(), _correlations(fit.S), fit.graph.nodes
-    columns: list[Column] = [
-        ("a", "", lambda pair: name_cell(names[pair[0]])),
-        ("b", "", lambda pair: name_cell(names[pair[1]])),
-        ("Data", "correlation in the data", lambda pair: number(R[pair])),
-        ("Fit", "correlation in the fit", lambda pair: number(R[pair] - residual[pair])),
-        ("Residual", "data minus fit", lambda pair: number(residual[pair], 4)),
+    numbers = [
+        ("Data", "correlation in the data", number, R),
+        ("Fit", "correlation in the fit", number, R - residual),
+        ("Residual", "data minus fit", lambda x: number(x, 4), residual),
     ]
-    pairs = zip(*np.triu_indices(len(names), 1), strict=True)
+    pairs = [(i, j) for j, i in zip(*np.triu_indices(len(names), 1), strict=True)]
     largest_first = sorted(pairs, key=lambda pair: -abs(residual[pair]))
-    return table("residuals", largest_first, columns)
+    return table("residuals", largest_first, _entries(names, numbers, ("a", "b")))
 
 
 def condition_table(fit: JointFit) -> Table:
@@ -402,3 +409,111 @@ def run_table(search: SearchResult) -> Table:
         ("Seconds", "", lambda x: number(x[1].seconds, 3)),
     ]
     return table("runs", enumerate(search.runs, start=1), columns)
+
+
+# --- uncertainty about the graph ---
+
+
+class Part(NamedTuple):
+    """A part of the section: title, introduction, warnings, and tables with their captions."""
+
+    title: str
+    text: str
+    warnings: list[str]
+    tables: list[tuple[Table, str]]
+
+
+def average_part(average: AveragedEffects) -> Part:
+    """Return the probabilities of effects and edges."""
+    level = f"{100 * average.confidence:g} %"
+    mean = "mean of the effect over all graphs, including those without it"
+    columns = _entries(
+        average.names,
+        [
+            ("P(effect)", "of the first on the second", percent, average.probability),
+            ("P(+)", "probability of a positive effect", percent, average.positive),
+            ("P(−)", "probability of a negative effect", percent, average.negative),
+            ("Mean", mean, quantity, average.mean),
+            ("Lower", f"end of the {level} interval", quantity, average.lower),
+            ("Upper", f"end of the {level} interval", quantity, average.upper),
+        ],
+    )
+    effects = table("averaged-effects", _frequent(average.probability), columns, by=2)
+    return Part(
+        "Averaged over graphs",
+        f"Averages over {average.describe_graphs()}, each weighted by its probability given "
+        f"the data. The {level} intervals account for the uncertainty about the graph.",
+        average_warnings(average),
+        [
+            (effects, "Total effects, with the uncertainty about the graph"),
+            (_pair_table("averaged-edges", average), "Probabilities of edges"),
+        ],
+    )
+
+
+def bootstrap_part(bootstrap: BootstrapResult) -> Part:
+    """Return the frequencies of edges and effects in resampled data."""
+    level = f"{100 * bootstrap.confidence:g} %"
+    lower, upper = bootstrap.total_effect_interval
+    members = "share of resamples in which all equivalent graphs have an effect"
+    columns = _entries(
+        bootstrap.names,
+        [
+            ("In all members", members, percent, bootstrap.effect_frequency),
+            ("Lower", f"end of the {level} interval", quantity, lower),
+            ("Upper", f"end of the {level} interval", quantity, upper),
+        ],
+    )
+    pairs = _frequent(bootstrap.effect_frequency)
+    return Part(
+        "Bootstrap",
+        f"The search was repeated on {count(bootstrap.n_resamples, 'data set')} resampled from the "
+        "rows. The tables show how often each edge and effect was found.",
+        [f"Bootstrap: {note}." for note in bootstrap.notes],
+        [
+            (_pair_table("resampled-edges", bootstrap), "Frequencies of edges"),
+            (table("resampled-effects", pairs, columns, by=2), "Frequencies of effects"),
+        ],
+    )
+
+
+def stability_part(stability: StablePairs) -> Part:
+    """Return the pairs that are adjacent in most halves of the data."""
+    halves = "share of the halves of the data"
+    columns = _entries(
+        stability.names, [("Adjacent in", halves, percent, stability.frequency)], ("a", "b")
+    )
+    index = stability.names.index
+    pairs = [(index(b), index(a)) for a, b in stability.pairs]
+    return Part(
+        "Stability selection",
+        f"Pairs of variables that are adjacent in most of "
+        f"{count(stability.n_halves, 'half', 'halves')} of the rows; the expected number of false "
+        f"ones is at most {stability.max_false:g}.",
+        [f"Stability selection: {note}." for note in stability.notes],
+        [(table("stable-pairs", pairs, columns, by=2), "Stable pairs")],
+    )
+
+
+def _frequent(share: Floats) -> list[tuple[int, int]]:
+    """Return the entries that are listed, the largest first."""
+    found = [(i, j) for i, j in np.argwhere(share >= MIN_SHARE).tolist() if i != j]
+    return sorted(found, key=lambda entry: -share[entry])
+
+
+def _pair_table(name: str, result: AveragedEffects | BootstrapResult) -> Table:
+    """Return one row for each pair of variables that is adjacent often enough."""
+    directed, bidirected = result.directed, result.bidirected
+    adjacent = np.minimum(directed + directed.T + bidirected, 1.0)
+    columns = _entries(
+        result.names,
+        [
+            ("Adjacent", "by an edge of any kind", percent, adjacent),
+            ("a → b", "direct effect of a on b", percent, directed),
+            ("a ← b", "direct effect of b on a", percent, directed.T),
+            ("a ↔ b", "hidden common cause", percent, bidirected),
+        ],
+        ("a", "b"),
+    )
+    pairs = [(i, j) for j, i in _frequent(adjacent) if j < i]
+    return table(name, pairs, columns, by=2)
