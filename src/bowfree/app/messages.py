@@ -33,7 +33,7 @@ from bowfree.app import front_end
 from bowfree.app.editing import MAX_TIERS, Drawing
 from bowfree.app.jobs import ignore_warnings
 from bowfree.app.positions import ARRANGEMENTS, MAX_COORDINATE, arrange
-from bowfree.app.saved import Saved, python_code, read_saved, write_saved
+from bowfree.app.saved import python_code, read_saved, write_saved
 from bowfree.app.views import (
     MAX_MEMBERS,
     View,
@@ -68,355 +68,321 @@ _MAX_RECORDED = 12  # variables whose effects are all recorded, and graphs of a 
 
 @dataclass(frozen=True)
 class Message:
-    """The fields of a message; each method reads and validates one of them."""
+    """A message with methods that validate its fields, and a method for each kind of message."""
 
+    session: Session
     content: Mapping[str, Any]
-    names: tuple[str, ...]
 
-    def node(self, field: str) -> str:
-        """Return the variable with the index in this field."""
-        return self.names[self.integer(field, 0, len(self.names) - 1)]
+    def answer(self) -> View:
+        """Return the answer to the message, or raise an error."""
+        handler = getattr(self, f"do_{self.content.get('do')}", None)
+        if handler is None:
+            raise BowfreeError(f"do = {short_repr(self.content.get('do'))}: unknown message")
+        answer: View = handler()
+        return answer
 
-    def nodes(self, field: str) -> tuple[str, ...]:
-        """Return the variables with the indices in this field."""
-        indices = self.content.get(field)
-        self._checked(field, isinstance(indices, list), "a list of variables")
-        return tuple(Message({field: index}, self.names).node(field) for index in indices or [])
+    # --- fields ---
 
-    def edge(self, marks: tuple[str, ...]) -> tuple[str, str, str]:
-        """Return the edge in the fields a, mark and b."""
-        return self.node("a"), self.choice("mark", marks), self.node("b")
-
-    def integer(self, field: str, low: int, high: int) -> int:
-        """Return an integer in a range."""
+    def _read(self, field: str, is_valid: Callable[[Any], bool], expected: str) -> Any:
         value = self.content.get(field)
-        valid = type(value) is int and low <= value <= high
-        return int(self._checked(field, valid, f"an integer from {low} to {high}"))
-
-    def number(self, field: str, low: float, high: float) -> float:
-        """Return a number in a range."""
-        value = self.content.get(field)
-        valid = is_number(value) and low <= as_float(value) <= high
-        return float(self._checked(field, valid, f"a number from {low:g} to {high:g}"))
-
-    def choice(self, field: str, choices: Sequence[str]) -> str:
-        """Return one of several strings."""
-        value = self.content.get(field)
-        valid = isinstance(value, str) and value in choices
-        return str(self._checked(field, valid, f"one of {', '.join(map(repr, choices))}"))
-
-    def boolean(self, field: str) -> bool:
-        """Return true or false."""
-        valid = isinstance(self.content.get(field), bool)
-        return bool(self._checked(field, valid, "true or false"))
-
-    def text(self, field: str) -> str:
-        """Return a string of at most `MAX_TEXT` characters."""
-        value = self.content.get(field)
-        valid = isinstance(value, str) and len(value) <= MAX_TEXT
-        return str(self._checked(field, valid, f"a string of at most {MAX_TEXT:,} characters"))
-
-    def has(self, field: str) -> bool:
-        """Return whether the field exists and is not null."""
-        return self.content.get(field) is not None
-
-    def seed(self) -> int:
-        """Return the seed of a computation."""
-        return self.integer("seed", 0, _MAX_SEED)
-
-    def _checked(self, field: str, valid: bool, expected: str) -> Any:
-        value = self.content.get(field)
-        if not valid:
+        if not is_valid(value):
             raise BowfreeError(f"{field} = {short_repr(value)}: must be {expected}")
         return value
 
-
-# --- edits ---
-
-
-def _draw(session: Session, message: Message) -> View:
-    a, mark, b = message.edge(_MARKS)
-    return session.edit(session.drawing.add_edge(a, mark, b), f"{a} {mark} {b} added")
-
-
-def _change(session: Session, message: Message) -> View:
-    a, mark, b = message.edge(("", *_MARKS))
-    old = session.drawing.mark(a, b)
-    if not old and not mark:
-        raise BowfreeError("there is no edge to delete")
-    what = f"{a} {mark} {b} added" if not old else f"{a} {old} {b} deleted"
-    if old and mark:
-        what = f"{a} {old} {b} changed to {a} {mark} {b}"
-    drawing = session.drawing.change_edge(a, mark, b)
-    if message.has("suggested"):
-        session.chosen_on_data.add(drawing.graph)
-    return session.edit(drawing, what)
-
-
-def _penalty(session: Session, message: Message) -> View:
-    return session.set_penalty(check_penalty(message.number("value", 0, LARGEST_PENALTY)))
-
-
-# --- knowledge ---
-
-
-def _lock(session: Session, message: Message) -> View:
-    a, b = message.node("a"), message.node("b")
-    return session.edit(session.drawing.toggle_lock(a, b), f"lock of {a} and {b}")
-
-
-def _forbid(session: Session, message: Message) -> View:
-    a, mark, b = message.edge((*_MARKS, "--"))
-    return session.edit(session.drawing.forbid(a, mark, b), f"{a} {mark} {b} forbidden")
-
-
-def _allow(session: Session, message: Message) -> View:
-    a, b = message.node("a"), message.node("b")
-    return session.edit(session.drawing.allow(a, b), f"all edges of {a} and {b} allowed")
-
-
-def _confounded(session: Session, message: Message) -> View:
-    node, possible = message.node("node"), message.boolean("possible")
-    what = f"{node} {'may be' if possible else 'is not'} confounded"
-    return session.edit(session.drawing.set_confounded(node, possible), what)
-
-
-def _tier(session: Session, message: Message) -> View:
-    node = message.node("node")
-    tier = message.integer("tier", 0, MAX_TIERS - 1) if message.has("tier") else None
-    where = "no tier" if tier is None else f"tier {tier + 1}"
-    return _show_bands(session, session.drawing.set_tier(node, tier), f"{node} in {where}")
-
-
-def _tiers(session: Session, message: Message) -> View:
-    n = message.integer("count", 0, MAX_TIERS)
-    return _show_bands(session, session.drawing.set_tier_count(n), count(n, "tier"))
-
-
-def _show_bands(session: Session, drawing: Drawing, what: str) -> View:
-    session.positions.set(arrange(drawing.graph, drawing.knowledge.tiers))
-    return session.edit(drawing, what)
-
-
-# --- positions ---
-
-
-def _position(session: Session, message: Message) -> View:
-    x, y = (message.number(field, -MAX_COORDINATE, MAX_COORDINATE) for field in ("x", "y"))
-    session.positions.move(session.names.index(message.node("node")), (x, y))
-    return {"positions": session.positions.view()}
-
-
-def _arrange(session: Session, message: Message) -> View:
-    how, drawing = message.choice("how", ARRANGEMENTS), session.drawing
-    session.positions.set(arrange(drawing.graph, drawing.knowledge.tiers, how))
-    return {"positions": session.positions.view()}
-
-
-# --- analyses ---
-
-
-def _effect(session: Session, message: Message) -> View:
-    if not message.has("of") and not message.has("on"):
-        return session.select_effect(None)
-    of, on = message.node("of"), message.node("on")
-    if of == on:
-        raise BowfreeError("choose two different variables")
-    return session.select_effect((of, on))
-
-
-def _separation(session: Session, message: Message) -> View:
-    a, b, given = message.node("a"), message.node("b"), message.nodes("given")
-    unique = tuple(dict.fromkeys(given))
-    return {"separation": separation_view(session.drawing.graph, session.moments, a, b, unique)}
-
-
-def _data(session: Session, message: Message) -> View:
-    if session.rows is None or session.fit is None or not has_rows(session.moments):
-        raise BowfreeError("there are no rows to show: open a table of numbers without options")
-    b = message.node("b") if message.has("b") else None
-    return {"data": data_view(session.fit, session.rows, message.node("a"), b)}
-
-
-# --- other graphs ---
-
-
-def _compare(session: Session, message: Message) -> View:
-    other = _other_graph(session, message)
-    # Vuong's test needs the rows, which moments of complete rows do not contain.
-    rows = session.moments if session.rows is None else session.rows
-    with ignore_warnings():
-        graphs = {"current": session.drawing.graph, "other": other}
-        found = compare(graphs, rows, penalty=session.penalty)
-    curves = session.positions.draw_others(other.edges)
-    return {"other": graph_view(other), "curves": curves, "comparison": comparison_view(found)}
-
-
-def _use(session: Session, message: Message) -> View:
-    drawing = session.drawing.with_graph(_other_graph(session, message))
-    if message.content.get("which") != "pinned":
-        session.chosen_on_data.add(drawing.graph)
-    return session.edit(drawing, "another graph chosen")
-
-
-def _other_graph(session: Session, message: Message) -> MixedGraph:
-    """Return the pinned graph, or one of those found by a search."""
-    if message.content.get("which") == "pinned":
-        if session.pinned is None:
-            raise BowfreeError("no graph was kept for comparison")
-        return session.pinned
-    found = session.jobs.candidates
-    if not found:
-        raise BowfreeError("there are no graphs to choose from: search first")
-    return found[message.integer("which", 0, len(found) - 1)][0].graph
-
-
-# --- long computations ---
-
-
-def _budget(session: Session, message: Message) -> dict[str, Any]:
-    """Return seed, penalty and time limit, where they are not the default."""
-    options: dict[str, Any] = {"rng": message.seed()}
-    if session.penalty != 1.0:
-        options["penalty"] = session.penalty
-    if message.has("seconds"):
-        options["time_limit"] = message.number("seconds", 0.1, _MAX_SECONDS)
-    return options
-
-
-def _implications(session: Session, message: Message) -> View:
-    tests = constraint_tests(session.drawing.graph, session.moments)
-    rows = sorted(tests.rows, key=lambda row: row.p_value)
-    names = ("equation", "value", "p_value")
-    return {
-        "implications": to_plain([{name: getattr(row, name) for name in names} for row in rows])
-    }
-
-
-def _member(session: Session, message: Message) -> View:
-    number = message.integer("number", 0, MAX_MEMBERS - 1)
-    return {"member": {"graph": graph_view(session.member(number))}}
-
-
-def _use_member(session: Session, message: Message) -> View:
-    member = session.member(message.integer("number", 0, MAX_MEMBERS - 1))
-    return session.edit(session.drawing.with_graph(member), "an equivalent graph chosen")
-
-
-def _search(session: Session, message: Message) -> View:
-    options = _budget(session, message)
-    if message.has("restarts"):
-        options["restarts"] = message.integer("restarts", 1, 10_000)
-    from_current = message.boolean("from_current")
-    average = message.has("average") and message.boolean("average")
-    return session.jobs.search(options, from_current=from_current, average=average)
-
-
-def _bootstrap(session: Session, message: Message) -> View:
-    return session.jobs.bootstrap(message.integer("resamples", 40, 10_000), message.seed())
-
-
-def _report_file(session: Session, message: Message) -> View:
-    if session.jobs.report_file is None:
-        raise BowfreeError("no report was written")
-    return {"file": session.jobs.report_file, "name": "report.html"}
-
-
-# --- files ---
-
-
-def _save(session: Session, message: Message) -> View:
-    centers = session.positions.current.centers
-    saved = Saved(session.drawing, session.pinned, session.penalty, centers, session.effect)
-    return {"file": write_saved(saved), "name": "workbench.json"}
-
-
-def _share(session: Session, message: Message) -> View:
-    """Return the page in one file, with recorded answers to the questions about this graph.
-
-    It contains results and the session, but no rows.
-    """
-    names = session.names
-    pairs = list(permutations(range(len(names)), 2)) if len(names) <= _MAX_RECORDED else []
-    if not pairs and session.effect is not None:
-        pairs = [(names.index(session.effect[0]), names.index(session.effect[1]))]
-    shown = session.analyses.get("class", {}).get("shown", 0)
-    searched = range(len(session.jobs.candidates[:_MAX_RECORDED]))
-    questions: list[View] = [
-        *({"do": name} for name in ("save", "code", "implications")),
-        *({"do": "export", "format": format} for format in FORMATS),
-        *({"do": "member", "number": k} for k in range(shown)),
-        *({"do": "compare", "which": which} for which in searched),
-        *({"do": "separation", "a": a, "b": b, "given": []} for a, b in pairs),
-    ]
-    answers: list[tuple[View, View, list[View]]]
-    answers = [(question, session.answer(question), []) for question in questions]
-    for of, on in pairs:
-        event = session.effect_message(names[of], names[on])
-        answers.append(({"do": "effect", "of": of, "on": on}, {"effect": [of, on]}, [event]))
-    hello = session.answer({"do": "hello"})
-    hello["hello"]["about"] += ", a recorded session"
-    hello["hello"]["state"] |= {"undo": None, "redo": None}
-    answers.append(({"do": "hello"}, hello, []))
-    recording = {
-        json.dumps(question, sort_keys=True, separators=(",", ":")): [answer, *events]
-        for question, answer, events in answers
-        if "error" not in answer
-    }
-    return {"file": front_end.recorded_page(recording), "name": "workbench.html"}
-
-
-def _load(session: Session, message: Message) -> View:
-    saved = read_saved(message.text("text"), session.names)
-    session.penalty, session.effect = saved.penalty, saved.effect
-    session.positions.set(replace(session.positions.current, centers=saved.centers, bands=()))
-    session.set_pinned(saved.pinned)
-    return session.edit(saved.drawing, "a session loaded", force=True)
-
-
-def _read(session: Session, message: Message) -> View:
-    text, format = message.text("text"), message.choice("format", FORMATS)
-    what = "a graph read"
-    if format == "lavaan":
-        model = read_lavaan(text)
-        graph = model.graph
-        if model.not_written:
-            what += f", with {count(len(model.not_written), 'covariance')} that sem() adds"
-    else:
-        graph = read(text, format=format)
-    answer = session.edit(session.drawing.with_graph(graph), what)
-    session.positions.set(arrange(session.drawing.graph, session.drawing.knowledge.tiers))
-    return answer
-
-
-def _export(session: Session, message: Message) -> View:
-    format = message.choice("format", FORMATS)
-    return {"file": write(session.drawing.graph, format=format), "name": f"graph-{format}.txt"}
-
-
-def _code(session: Session, message: Message) -> View:
-    return {"file": python_code(session), "name": "workbench.py"}
-
-
-Handler = Callable[["Session", Message], View]
-
-HANDLERS: dict[str, Handler] = {
-    "hello": lambda session, _: session.hello(),
-    "undo": lambda session, _: session.undo(),
-    "redo": lambda session, _: session.redo(),
-    "pin": lambda session, _: session.set_pinned(session.drawing.graph),
-    "average": lambda session, message: session.jobs.average(_budget(session, message)),
-    "report": lambda session, _: session.jobs.report(),
-    "stop": lambda session, _: session.jobs.stop(),
-    **{
-        handler.__name__.removeprefix("_"): handler
-        for handler in (
-            *(_draw, _change, _penalty, _lock, _forbid, _allow, _confounded, _tier, _tiers),
-            *(_position, _arrange, _effect, _separation, _implications, _data, _compare, _use),
-            *(_member, _use_member),
-            *(_search, _bootstrap, _report_file, _save, _share, _load, _read, _export),
-            _code,
+    def _integer(self, field: str, low: int, high: int) -> int:
+        expected = f"an integer from {low} to {high}"
+        return int(self._read(field, lambda x: type(x) is int and low <= x <= high, expected))
+
+    def _number(self, field: str, low: float, high: float) -> float:
+        expected = f"a number from {low:g} to {high:g}"
+        return float(
+            self._read(field, lambda x: is_number(x) and low <= as_float(x) <= high, expected)
         )
-    },
-}
-"""The functions that answer messages, by the field ``do``."""
+
+    def _choice(self, field: str, choices: Sequence[str]) -> str:
+        expected = f"one of {', '.join(map(repr, choices))}"
+        return str(self._read(field, lambda x: isinstance(x, str) and x in choices, expected))
+
+    def _boolean(self, field: str) -> bool:
+        return bool(self._read(field, lambda x: isinstance(x, bool), "true or false"))
+
+    def text(self, field: str) -> str:
+        """Return a string of at most `MAX_TEXT` characters."""
+        expected = f"a string of at most {MAX_TEXT:,} characters"
+        return str(self._read(field, lambda x: isinstance(x, str) and len(x) <= MAX_TEXT, expected))
+
+    def _has(self, field: str) -> bool:
+        return self.content.get(field) is not None
+
+    def _node(self, field: str) -> str:
+        return self.session.names[self._integer(field, 0, len(self.session.names) - 1)]
+
+    def _nodes(self, *fields: str) -> tuple[str, ...]:
+        return tuple(map(self._node, fields))
+
+    def _edge(self, marks: tuple[str, ...]) -> tuple[str, str, str]:
+        return self._node("a"), self._choice("mark", marks), self._node("b")
+
+    # --- edits ---
+
+    @property
+    def drawing(self) -> Drawing:
+        """The current graph and knowledge."""
+        return self.session.drawing
+
+    def _edit(self, drawing: Drawing, what: str) -> View:
+        return self.session.edit(drawing, what)
+
+    def do_hello(self) -> View:
+        return self.session.hello()
+
+    def do_undo(self) -> View:
+        return self.session.undo()
+
+    def do_redo(self) -> View:
+        return self.session.redo()
+
+    def do_draw(self) -> View:
+        a, mark, b = self._edge(_MARKS)
+        return self._edit(self.drawing.add_edge(a, mark, b), f"{a} {mark} {b} added")
+
+    def do_change(self) -> View:
+        a, mark, b = self._edge(("", *_MARKS))
+        old = self.drawing.mark(a, b)
+        if not old and not mark:
+            raise BowfreeError("there is no edge to delete")
+        what = f"{a} {mark} {b} added" if not old else f"{a} {old} {b} deleted"
+        if old and mark:
+            what = f"{a} {old} {b} changed to {a} {mark} {b}"
+        drawing = self.drawing.change_edge(a, mark, b)
+        if self._has("suggested"):
+            self.session.chosen_on_data.add(drawing.graph)
+        return self._edit(drawing, what)
+
+    def do_penalty(self) -> View:
+        return self.session.set_penalty(check_penalty(self._number("value", 0, LARGEST_PENALTY)))
+
+    # --- knowledge ---
+
+    def do_lock(self) -> View:
+        a, b = self._nodes("a", "b")
+        return self._edit(self.drawing.toggle_lock(a, b), f"lock of {a} and {b}")
+
+    def do_forbid(self) -> View:
+        a, mark, b = self._edge((*_MARKS, "--"))
+        return self._edit(self.drawing.forbid(a, mark, b), f"{a} {mark} {b} forbidden")
+
+    def do_allow(self) -> View:
+        a, b = self._nodes("a", "b")
+        return self._edit(self.drawing.allow(a, b), f"all edges of {a} and {b} allowed")
+
+    def do_confounded(self) -> View:
+        node, possible = self._node("node"), self._boolean("possible")
+        what = f"{node} {'may be' if possible else 'is not'} confounded"
+        return self._edit(self.drawing.set_confounded(node, possible), what)
+
+    def do_tier(self) -> View:
+        node = self._node("node")
+        tier = self._integer("tier", 0, MAX_TIERS - 1) if self._has("tier") else None
+        where = "no tier" if tier is None else f"tier {tier + 1}"
+        return self._show_bands(self.drawing.set_tier(node, tier), f"{node} in {where}")
+
+    def do_tiers(self) -> View:
+        n = self._integer("count", 0, MAX_TIERS)
+        return self._show_bands(self.drawing.set_tier_count(n), count(n, "tier"))
+
+    def _show_bands(self, drawing: Drawing, what: str) -> View:
+        self._arrange(drawing)
+        return self._edit(drawing, what)
+
+    def _arrange(self, drawing: Drawing, how: str | None = None) -> None:
+        self.session.positions.set(arrange(drawing.graph, drawing.knowledge.tiers, how))
+
+    # --- positions ---
+
+    def do_position(self) -> View:
+        x, y = (self._number(field, -MAX_COORDINATE, MAX_COORDINATE) for field in ("x", "y"))
+        self.session.positions.move(self.session.names.index(self._node("node")), (x, y))
+        return {"positions": self.session.positions.view()}
+
+    def do_arrange(self) -> View:
+        self._arrange(self.drawing, self._choice("how", ARRANGEMENTS))
+        return {"positions": self.session.positions.view()}
+
+    # --- analyses ---
+
+    def do_effect(self) -> View:
+        if not self._has("of") and not self._has("on"):
+            return self.session.select_effect(None)
+        of, on = self._nodes("of", "on")
+        if of == on:
+            raise BowfreeError("choose two different variables")
+        return self.session.select_effect((of, on))
+
+    def do_separation(self) -> View:
+        a, b = self._nodes("a", "b")
+        given = self._read("given", lambda x: isinstance(x, list), "a list of variables")
+        messages = (replace(self, content={"given": index}) for index in given)
+        names = tuple(dict.fromkeys(message._node("given") for message in messages))
+        found = separation_view(self.drawing.graph, self.session.moments, a, b, names)
+        return {"separation": found}
+
+    def do_data(self) -> View:
+        fit, rows = self.session.fit, self.session.rows
+        if rows is None or fit is None or not has_rows(self.session.moments):
+            raise BowfreeError("there are no rows to show: open a table of numbers without options")
+        b = self._node("b") if self._has("b") else None
+        return {"data": data_view(fit, rows, self._node("a"), b)}
+
+    # --- other graphs ---
+
+    def do_pin(self) -> View:
+        return self.session.set_pinned(self.drawing.graph)
+
+    def do_compare(self) -> View:
+        other = self._other_graph()
+        # Vuong's test needs the rows, which moments of complete rows do not contain.
+        rows = self.session.moments if self.session.rows is None else self.session.rows
+        with ignore_warnings():
+            graphs = {"current": self.drawing.graph, "other": other}
+            found = compare(graphs, rows, penalty=self.session.penalty)
+        curves = self.session.positions.draw_others(other.edges)
+        return {"other": graph_view(other), "curves": curves, "comparison": comparison_view(found)}
+
+    def do_use(self) -> View:
+        drawing = self.drawing.with_graph(self._other_graph())
+        if self.content.get("which") != "pinned":
+            self.session.chosen_on_data.add(drawing.graph)
+        return self._edit(drawing, "another graph chosen")
+
+    def _other_graph(self) -> MixedGraph:
+        """Return the pinned graph, or one of those found by a search."""
+        if self.content.get("which") == "pinned":
+            if self.session.pinned is None:
+                raise BowfreeError("no graph was kept for comparison")
+            return self.session.pinned
+        found = self.session.jobs.candidates
+        if not found:
+            raise BowfreeError("there are no graphs to choose from: search first")
+        return found[self._integer("which", 0, len(found) - 1)][0].graph
+
+    # --- long computations ---
+
+    def _budget(self) -> dict[str, Any]:
+        """Return seed, penalty and time limit, where they are not the default."""
+        options: dict[str, Any] = {"rng": self._integer("seed", 0, _MAX_SEED)}
+        if self.session.penalty != 1.0:
+            options["penalty"] = self.session.penalty
+        if self._has("seconds"):
+            options["time_limit"] = self._number("seconds", 0.1, _MAX_SECONDS)
+        return options
+
+    def do_implications(self) -> View:
+        tests = constraint_tests(self.drawing.graph, self.session.moments)
+        rows = sorted(tests.rows, key=lambda row: row.p_value)
+        names = ("equation", "value", "p_value")
+        return {
+            "implications": to_plain([{name: getattr(row, name) for name in names} for row in rows])
+        }
+
+    def do_member(self) -> View:
+        number = self._integer("number", 0, MAX_MEMBERS - 1)
+        return {"member": {"graph": graph_view(self.session.member(number))}}
+
+    def do_use_member(self) -> View:
+        member = self.session.member(self._integer("number", 0, MAX_MEMBERS - 1))
+        return self._edit(self.drawing.with_graph(member), "an equivalent graph chosen")
+
+    def do_search(self) -> View:
+        options = self._budget()
+        if self._has("restarts"):
+            options["restarts"] = self._integer("restarts", 1, 10_000)
+        from_current = self._boolean("from_current")
+        average = self._has("average") and self._boolean("average")
+        return self.session.jobs.search(options, from_current=from_current, average=average)
+
+    def do_bootstrap(self) -> View:
+        n_resamples = self._integer("resamples", 40, 10_000)
+        return self.session.jobs.bootstrap(n_resamples, self._integer("seed", 0, _MAX_SEED))
+
+    def do_average(self) -> View:
+        return self.session.jobs.average(self._budget())
+
+    def do_report(self) -> View:
+        return self.session.jobs.report()
+
+    def do_stop(self) -> View:
+        return self.session.jobs.stop()
+
+    def do_report_file(self) -> View:
+        if self.session.jobs.report_file is None:
+            raise BowfreeError("no report was written")
+        return {"file": self.session.jobs.report_file, "name": "report.html"}
+
+    # --- files ---
+
+    def do_save(self) -> View:
+        return {"file": write_saved(self.session), "name": "workbench.json"}
+
+    def do_share(self) -> View:
+        """Return the page in one file, with recorded answers to the questions about this graph.
+
+        It contains results and the session, but no rows.
+        """
+        names = self.session.names
+        pairs = list(permutations(range(len(names)), 2)) if len(names) <= _MAX_RECORDED else []
+        if not pairs and self.session.effect is not None:
+            pairs = [(names.index(self.session.effect[0]), names.index(self.session.effect[1]))]
+        shown = self.session.analyses.get("class", {}).get("shown", 0)
+        searched = range(len(self.session.jobs.candidates[:_MAX_RECORDED]))
+        questions: list[View] = [
+            *({"do": name} for name in ("save", "code", "implications")),
+            *({"do": "export", "format": format} for format in FORMATS),
+            *({"do": "member", "number": k} for k in range(shown)),
+            *({"do": "compare", "which": which} for which in searched),
+            *({"do": "separation", "a": a, "b": b, "given": []} for a, b in pairs),
+        ]
+        answers: list[tuple[View, View, list[View]]]
+        answers = [(question, self.session.answer(question), []) for question in questions]
+        for of, on in pairs:
+            event = self.session.effect_message(names[of], names[on])
+            answers.append(({"do": "effect", "of": of, "on": on}, {"effect": [of, on]}, [event]))
+        hello = self.session.answer({"do": "hello"})
+        hello["hello"]["about"] += ", a recorded session"
+        hello["hello"]["state"] |= {"undo": None, "redo": None}
+        answers.append(({"do": "hello"}, hello, []))
+        recording = {
+            json.dumps(question, sort_keys=True, separators=(",", ":")): [answer, *events]
+            for question, answer, events in answers
+            if "error" not in answer
+        }
+        return {"file": front_end.recorded_page(recording), "name": "workbench.html"}
+
+    def do_load(self) -> View:
+        saved = read_saved(self.text("text"), self.session.names)
+        self.session.penalty, self.session.effect = saved.penalty, saved.effect
+        positions = self.session.positions
+        positions.set(replace(positions.current, centers=saved.centers, bands=()))
+        self.session.set_pinned(saved.pinned)
+        return self.session.edit(saved.drawing, "a session loaded", force=True)
+
+    def do_read(self) -> View:
+        text, format = self.text("text"), self._choice("format", FORMATS)
+        what = "a graph read"
+        if format == "lavaan":
+            model = read_lavaan(text)
+            graph = model.graph
+            if model.not_written:
+                what += f", with {count(len(model.not_written), 'covariance')} that sem() adds"
+        else:
+            graph = read(text, format=format)
+        answer = self.session.edit(self.drawing.with_graph(graph), what)
+        self.session.positions.set(arrange(self.drawing.graph, self.drawing.knowledge.tiers))
+        return answer
+
+    def do_export(self) -> View:
+        format = self._choice("format", FORMATS)
+        return {"file": write(self.drawing.graph, format=format), "name": f"graph-{format}.txt"}
+
+    def do_code(self) -> View:
+        return {"file": python_code(self.session), "name": "workbench.py"}

@@ -38,19 +38,19 @@ class Saved:
     effect: tuple[str, str] | None  # the selected cause and effect
 
 
-def write_saved(saved: Saved) -> str:
+def write_saved(session: Session) -> str:
     """Return the text of a session file."""
-    graph = saved.drawing.graph
+    graph, pinned = session.drawing.graph, session.pinned
     content = {
         "kind": _KIND,
         "version": _VERSION,
         "names": list(graph.nodes),
-        "edges": [list(edge) for edge in graph.edges],
-        "knowledge": saved.drawing.knowledge.to_dict(),
-        "pinned": None if saved.pinned is None else [list(edge) for edge in saved.pinned.edges],
-        "penalty": saved.penalty,
-        "positions": [list(center) for center in saved.centers],
-        "effect": None if saved.effect is None else list(saved.effect),
+        "edges": graph.edges,
+        "knowledge": session.drawing.knowledge.to_dict(),
+        "pinned": None if pinned is None else pinned.edges,
+        "penalty": session.penalty,
+        "positions": session.positions.current.centers,
+        "effect": session.effect,
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 

@@ -166,7 +166,7 @@ class Server:
         """Replace the session by one for the table in a message; the page then loads again."""
         number = message.get("id")
         try:
-            fields = Message(message, ())
+            fields = Message(self.session, message)
             name = Path(fields.text("name")).name
             with tempfile.TemporaryDirectory() as folder:
                 suffix = Path(name).suffix.lower()

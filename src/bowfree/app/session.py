@@ -21,7 +21,7 @@ from weakref import WeakSet
 
 from bowfree.app.editing import Drawing, EditError
 from bowfree.app.jobs import BackgroundJobs, LatestTask, error_text, ignore_warnings
-from bowfree.app.messages import HANDLERS, Message
+from bowfree.app.messages import Message
 from bowfree.app.positions import Positions, arrange, labels
 from bowfree.app.saved import Origin
 from bowfree.app.views import (
@@ -173,8 +173,10 @@ class Session:
         """Return the answer to a message, or an object with the field ``error``."""
         reply: View = {"reply_to": message.get("id") if isinstance(message, Mapping) else None}
         try:
+            if not isinstance(message, Mapping):
+                raise BowfreeError(f"a message must be an object, not {short_repr(message)}")
             with self.lock:
-                return reply | self._answer(message)
+                return reply | Message(self, message).answer()
         except EditError as error:
             index, change = self.names.index, error.alternative
             return reply | {
@@ -184,14 +186,6 @@ class Session:
             }
         except Exception as error:
             return reply | {"error": error_text(error, "a message failed")}
-
-    def _answer(self, message: Any) -> View:
-        if not isinstance(message, Mapping):
-            raise BowfreeError(f"a message must be an object, not {short_repr(message)}")
-        name = message.get("do")
-        if not isinstance(name, str) or name not in HANDLERS:
-            raise BowfreeError(f"do = {short_repr(name)}: unknown message")
-        return HANDLERS[name](self, Message(message, self.names))
 
     def close(self) -> None:
         """Stop all computations and end the threads."""

@@ -8,8 +8,7 @@ traceback. After Ctrl-C or SIGTERM, all results that are finished are printed an
 - ``terminal``: printing, progress, and the names of options in library messages
 - ``work``: computations that signals may end, and files
 - ``options``, ``tables``: options that commands share, for graphs, searches and data
-- ``learn``, ``data_commands``, ``question_commands``, ``graph_commands``, ``app``, ``study``: the
-  commands
+- ``learn``, ``data_commands``, ``graph_commands``, ``app``, ``study``: the commands
 
 The module of a command is imported when the command runs, so that ``bowfree --help`` is fast.
 """
@@ -38,10 +37,10 @@ COMMANDS = {
     "compare": ("data_commands", "Compare several graphs on the same data."),
     "effects": ("data_commands", "Estimate causal effects."),
     "paths": (
-        "question_commands",
+        "data_commands",
         "Estimate direct and indirect effects, and their sensitivity to hidden causes.",
     ),
-    "adjust": ("question_commands", "List the variables to adjust for, and instruments."),
+    "adjust": ("graph_commands", "List the variables to adjust for, and instruments."),
     "equiv": ("graph_commands", "List the graphs that are equivalent to a graph."),
     "design": ("graph_commands", "Rank possible experiments by what they would reveal."),
     "convert": ("graph_commands", "Convert a graph to another format."),

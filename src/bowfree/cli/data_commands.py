@@ -1,4 +1,4 @@
-"""Commands about data and given graphs: fit, compare, effects, bootstrap."""
+"""Commands about data and given graphs: fit, compare, effects, paths, bootstrap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bowfree.cli.terminal import OPTIONS, echo, naming, print_json, say, show, s
 from bowfree.cli.work import Work
 from bowfree.data.nominal import BlockMoments
 from bowfree.equivalence.targets import target_set
-from bowfree.errors import DataWarning
+from bowfree.errors import DataWarning, GraphError
 from bowfree.formats.lavaan_model import LavaanModel
 from bowfree.formats.text_formats import read
 from bowfree.graph.mixed_graph import MixedGraph, graph_of
@@ -239,13 +239,13 @@ def effects(
     if graph is None:
         before, found = search_and_average(context, work, arguments, search, budget, steps)
     else:
-        conditions = source.conditions
+        by_condition = source.conditions is not None
         members = work.run(
             "the equivalent graphs",
             bf.equivalence_class,
             graph,
-            targets=None if conditions is None else [c.targets for c in arguments["data"]],
-            kind="perfect" if conditions is None else conditions.kind,
+            targets=[c.targets for c in arguments["data"]] if by_condition else None,
+            kind=source.kind,
             required=True,
         )
         arguments |= {} if limit is None else {"limit": limit}
@@ -304,6 +304,78 @@ def _show_chosen(found: Any, of: tuple[str, ...], on: tuple[str, ...], as_json: 
     headings = tuple(name for name in wanted if name in dict(rows[0]))
     cells = [(row.of, row.on, *(significant(row[x]) for x in headings[2:])) for row in rows]
     show([Table(headings, cells, left=(0, 1))])
+
+
+@click.command(
+    epilog="Example: bowfree paths plants.csv --of sun --on fruit --through leaves\n\n"
+    'Or: bowfree paths plants.csv --graph "sun -> leaves -> fruit <- sun" --of sun --on fruit'
+)
+@data_options
+@opt.graph_options
+@opt.ends_options
+@opt.options("""
+--through NAME* | A mediator; may be repeated.
+--avoiding NAME* | A variable that the paths of --through must not visit; may be repeated.
+--resamples int>=40 | Bootstrap intervals from this many samples, in place of normal ones.
+""")
+@opt.search_options
+@opt.chain_options
+@opt.budget_options
+@opt.json_option
+@click.pass_context
+def paths(
+    context: click.Context,
+    /,
+    of: str,
+    on: str,
+    through: tuple[str, ...],
+    avoiding: tuple[str, ...],
+    resamples: int | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Estimate direct, indirect and path-specific effects.
+
+    Without a graph, graphs are learned from DATA, and effects are averaged over all graphs that the
+    data support and --knowledge permits, as by the command effects. With a graph, which is fitted
+    to DATA, the robustness value shows how strong a hidden cause would have to be to explain the
+    effect away.
+    """
+    import bowfree as bf
+
+    averages = opt.averages_graphs(context, ["resamples"])
+    budget, search = opt.read_budget(given), opt.read_search(given)
+    steps = {name: given.pop(name) for name in ("steps", "max_steps")}
+    graph = None if averages else opt.read_graph(given)
+    arguments = read_source(given).arguments(None if graph is None else graph.nodes)
+    asked: dict[str, Any] = {"of": of, "on": on, "through": through, "avoiding": avoiding}
+    opt.add_waves(search, arguments.get("data"))
+    work = Work.begin()
+    if graph is None:
+        result, average = search_and_average(context, work, arguments, search, budget, steps)
+        found = result if average is None else average.path_effects(**asked)
+        work.output(show_or_json, found, as_json)
+        work.end()
+        return
+    inference: dict[str, Any] = {"rng": budget["rng"]}
+    if resamples is not None:
+        inference |= {"se": "bootstrap", "n_bootstrap": resamples}
+    fit = work.run("the fit", bf.fit, graph, **arguments, **inference, required=True)
+    effects = bf.effects.path_effects(fit, **asked)
+    content: dict[str, Any] = {"path_effects": effects.to_dict(), "sensitivity": None}
+    robust: Any = None
+    reason = ""
+    try:
+        robust = bf.effects.sensitivity(fit, of=of, on=on)
+        content["sensitivity"] = robust.to_dict()
+    except GraphError as error:  # the effect is not that of a regression
+        reason = str(error)
+    if as_json:
+        work.output(print_json, content)
+    else:
+        work.output(show, [*effects._sections(), ""])
+        work.output(show, robust._sections() if not reason else [f"no robustness value: {reason}"])
+    work.end()
 
 
 @click.command(epilog="Example: bowfree bootstrap plants.csv --resamples 200 --jobs -1 --seed 1")

@@ -1,4 +1,4 @@
-"""Commands about graphs alone: equiv, design, convert, simulate, sample."""
+"""Commands about graphs alone: equiv, adjust, design, convert, simulate, sample."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from bowfree.errors import ParseError
 from bowfree.formats.text_formats import EXPORTS, FORMATS, write
 from bowfree.graph.text import parse
 from bowfree.parameters import Kind
+from bowfree.results.display import count
 from bowfree.text_reading import decode, load_json, read_text
 
 if TYPE_CHECKING:
@@ -90,6 +91,48 @@ def equiv(
             work.output(echo, "\n" + "\n".join(listed))
     if svg is not None:
         work.save(svg, members.to_svg, long=True)
+    work.end()
+
+
+@click.command(
+    epilog='Example: bowfree adjust --graph "w -> x -> y <- w" --of x --on y\n\n'
+    "Or: bowfree adjust --graph-file results/graph.txt --of x --on y --equivalent"
+)
+@opt.graph_options
+@opt.ends_options
+@opt.options("--equivalent flag | Only what is valid in all graphs equivalent to this one.")
+@opt.json_option
+def adjust(of: str, on: str, equivalent: bool, as_json: bool, **given: Any) -> None:
+    """List the variables to adjust for, and the instruments, of the effect of one variable.
+
+    A regression of the outcome on the cause and an adjustment set estimates the total effect. An
+    instrument, given other variables, estimates it even if the cause and the outcome have a hidden
+    common cause.
+    """
+    import bowfree as bf
+
+    graph = opt.read_graph(given)
+    work = Work.begin()
+    asked: Any = graph
+    if equivalent:
+        asked = work.run("the equivalent graphs", bf.equivalence_class, graph, required=True)
+    ends: dict[str, Any] = {"of": of, "on": on}
+    sets = work.run("adjustment sets", bf.effects.adjustment_sets, asked, **ends, strict=True)
+    found = work.run("instruments", bf.effects.instruments, asked, **ends, strict=True)
+    implied = work.run("implications", graph.independencies)
+    if sets is None:  # after a signal
+        if equivalent:
+            work.output(show_or_json, asked.summary(), as_json)
+    elif as_json:
+        instruments = None if found is None else found.to_dict()
+        work.output(print_json, {"adjustment_sets": sets.to_dict(), "instruments": instruments})
+    else:
+        work.output(show, sets._sections())
+        if found is not None:
+            work.output(show, ["", *found._sections()])
+        if implied is not None:
+            number = count(len(implied), "independency", "independencies")
+            work.output(show, ["", f"the graph implies {number}"])
     work.end()
 
 

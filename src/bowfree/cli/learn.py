@@ -16,13 +16,11 @@ from bowfree.cli import options as opt
 from bowfree.cli.tables import condition_options, data_options, read_source
 from bowfree.cli.terminal import echo, print_json, say, show
 from bowfree.cli.work import Work
-from bowfree.data.nominal import BlockMoments
 from bowfree.data.sample import NonGaussianRows
 from bowfree.errors import DataWarning
 from bowfree.formats.text_formats import write
 from bowfree.graph.text import describe
 from bowfree.results.display import Table, count, percent, significant
-from bowfree.space.knowledge import Knowledge
 
 if TYPE_CHECKING:
     from bowfree.data.moments import Moments
@@ -39,7 +37,6 @@ _FEW_EDGES = 10  # that are written in a line above their table
 
 MAX_EDGES = 40  # rows of the table of edges
 CLASS_SECONDS = 20.0  # for the equivalence class; a larger one is summarized in part
-MAX_CHECKED = 200  # equivalent graphs with nominal variables that are checked
 MAX_EFFECTS = 10  # rows of the table of effects
 MAX_AVERAGED = 30  # variables; averaging takes minutes beyond
 
@@ -180,8 +177,13 @@ class _Findings:
 
     def sections(self) -> Iterator[str | Table]:
         """Yield the text that the command prints."""
+        from bowfree.visualization.warnings import describe_class
+
         result, fit, members, average = self.result, self.fit, self.members, self.average
-        yield _observations(result)
+        used = result.moments._headline()
+        if result.holdout is not None:
+            used += f" for the search; estimates and tests from {result.holdout.n:.0f} others"
+        yield used
         edges = describe(result.graph)
         if fit is not None and result.graph.n_edges > _FEW_EDGES:  # the table has all
             hidden = count(result.graph.n_bidirected, "hidden common cause")
@@ -198,7 +200,7 @@ class _Findings:
                 "another mark there"
             )
         if members is not None:
-            yield _class_size(result, members)
+            yield describe_class(members, result.space, result.moments)
             if result.graph.n_edges and members.size > 1:
                 yield (
                     "class: share of these graphs that contain the edge, and the marks that are "
@@ -286,87 +288,44 @@ class _Findings:
             yield "averaged.json", lambda: json.dumps(average.to_dict(), indent=2)
 
 
-def _class_size(result: SearchResult, members: EquivalenceClass) -> str:
-    kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(result.space.graph_class, "graph")
-    permitted = "" if result.space.knowledge == Knowledge() else " that the knowledge permits"
-    unproved, note = "", ", which fit every data set equally well"
-    if isinstance(result.moments.sample, NonGaussianRows):
-        note = ", which have the same covariances"
-    if isinstance(result.moments, BlockMoments) and not _equivalent_columns(
-        result.moments, members
-    ):
-        note = unproved = (
-            " if all variables were numbers; this was not checked for nominal variables of three or "
-            "more categories"
-        )
-    if members.size == 1:
-        return f"no other {kind}{permitted} is equivalent to this one{unproved}"
-    more = "" if members.complete else " or more"
-    return f"{members.size:,}{more} equivalent {kind}s{permitted}{note}"
-
-
-def _equivalent_columns(moments: BlockMoments, members: EquivalenceClass) -> bool:
-    """Return whether the graphs of the columns are equivalent, too, by the exact decision.
-
-    Equivalent DAGs are: a covered edge can be reversed between blocks as between numbers.
-    """
-    from bowfree.equivalence.decision import equivalent
-
-    if not any(edge.n_bidirected for edge in members.summary().edges):
-        return True
-    if members.size > MAX_CHECKED:
-        return False
-    first, *others = (moments.expand(graph) for graph in members)
-    return all(equivalent(first, other, rng=0) for other in others)
-
-
-def _observations(result: SearchResult) -> str:
-    used = result.moments._headline()
-    if result.holdout is None:
-        return used
-    return f"{used} for the search; estimates and tests from {result.holdout.n:.0f} others"
-
-
 def _edge_table(
-    fitted: Fit,
+    fit: Fit,
     summary: ClassSummary | None,
     average: AveragedEffects | None,
     moments: Moments,
     evidence: MarkEvidence | None,
 ) -> Table:
     """Return a table of the edges, or of the strongest ones if there are many."""
-    node = moments.node if isinstance(moments, BlockMoments) else str
-    edges = [row for row in fitted.estimates() if node(row.a) != node(row.b)]
-    strongest = sorted(range(len(edges)), key=lambda k: -abs(edges[k].std_all))
-    rows: list[tuple[str, ...]] = []
-    for row in [edges[k] for k in sorted(strongest[:MAX_EDGES])]:
-        cells = [
-            f"{row.a} {row.mark} {row.b}",
-            significant(row.estimate),
-            significant(row.se),
-            f"{significant(row.lower)} to {significant(row.upper)}",
-            f"{row.std_all:.3f}",
-        ]
-        if summary is not None:
-            edge = summary.edge(node(row.a), node(row.b))
-            same = edge.n_forward if row.mark == "->" else edge.n_bidirected
-            share = percent(same / summary.n_members)
-            cells.append("all" if edge.invariant else f"{share} {edge.mark}")
-        if average is not None:
-            i, j = average.names.index(row.b), average.names.index(row.a)
-            table = average.directed if row.mark == "->" else average.bidirected
-            cells.append(f"{table[i, j]:.2f}")
-        if evidence is not None:
-            cells.append(evidence.describe(row.a, row.b))
-        rows.append(tuple(cells))
-    headings = ["edge", "estimate", "s.e.", "95 % interval", "std."]
-    headings += ["class"] * (summary is not None) + ["P(edge)"] * (average is not None)
-    headings += ["decided by"] * (evidence is not None)
-    hidden = len(edges) - len(rows)
+    from bowfree.visualization.report.graph_view import EdgeView, edge_views
+
+    def in_class(e: EdgeView) -> str:
+        return "all" if e.summary.invariant else f"{percent(e.share)} {e.summary.mark}"
+
+    def interval(e: EdgeView) -> str:
+        return f"{significant(e.estimate.lower)} to {significant(e.estimate.upper)}"
+
+    columns: dict[str, Callable[[EdgeView], str]] = {
+        "edge": lambda e: f"{e.a} {e.mark} {e.b}",
+        "estimate": lambda e: significant(e.estimate.estimate),
+        "s.e.": lambda e: significant(e.estimate.se),
+        "95 % interval": interval,
+        "std.": lambda e: f"{e.estimate.std_all:.3f}",
+    }
+    left = [0, 5]
+    if summary is not None:
+        columns["class"] = in_class
+    if average is not None:
+        columns["P(edge)"] = lambda e: f"{e.frequency(average):.2f}"
+    if evidence is not None:
+        left.append(len(columns))
+        columns["decided by"] = lambda e: evidence.describe(e.a, e.b)
+    edges = edge_views(fit.graph, fit.estimates(), summary, moments)
+    strongest = sorted(range(len(edges)), key=lambda k: -edges[k].strength)[:MAX_EDGES]
+    rows = [tuple(cell(edges[k]) for cell in columns.values()) for k in sorted(strongest)]
     return Table(
-        tuple(headings),
-        [*rows, *[()] * hidden],
-        left=(0, 5, len(headings) - (evidence is not None)),
+        tuple(columns),
+        [*rows, *[()] * (len(edges) - len(rows))],
+        left=tuple(left),
         most=len(rows),
         rest="weaker ones: --json, --out and --report have all",
     )

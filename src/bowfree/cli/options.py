@@ -194,6 +194,10 @@ graph_options = group(
 """),
     lavaan_auto_option,
 )
+ends_options = options("""
+--of NAME! | The cause (exposure).
+--on NAME! | The outcome.
+""")
 chain_options = options("""
 --steps int>=1 | Steps of each Markov chain.
 --max-steps int>=1 | Most steps, if the chains disagree.

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.cli import options as opt
-from bowfree.cli.terminal import say
+from bowfree.cli.terminal import naming, say
 from bowfree.data.covariance import unusable_columns
 from bowfree.data.diagnostics import describe_odd_columns, odd_columns
 from bowfree.data.frames import Table, drop_call
@@ -61,7 +61,10 @@ class Source:
     standardize: bool = False
     missing: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    conditions: Conditions | None = None
+    conditions: str | None = None  # the column that names the condition of each row
+    targets: Path | None = None
+    kind: Kind = "perfect"
+    means: Means = "free"
     clusters: str | None = None
 
     @property
@@ -108,13 +111,12 @@ class Source:
             say(f"dropped {(~complete).sum()} of {len(complete)} rows: missing values")
             table = replace(table, X=table.X[complete])
         if self.standardize:
-            table = self._change(table, lambda X: X / _scales(_variances(X)))
+            table = self._change(table, _standardized)
         if self.conditions is not None:
-            parts = self.conditions.split(self, table, complete)
-            return {"data": parts, "means": self.conditions.means, **options}
+            parts = self._split(table, self._labels(self.conditions)[complete])
+            return {"data": parts, "means": self.means, **options}
         if self.clusters is not None:
-            labels = [x for p in self.paths for x in read_labels(p, self.clusters, self.read)]
-            options["clusters"] = np.array([x or None for x in labels], dtype=object)[complete]
+            options["clusters"] = self._labels(self.clusters)[complete]
         if {"nominal", "clusters", "errors"} & {*options} and not rows:
             return {"data": DataOptions(**options).read(table)}
         return {"data": table, **options}
@@ -175,6 +177,28 @@ class Source:
         X[:, measured] = function(X[:, measured])
         return replace(table, X=X)
 
+    def _labels(self, column: str) -> npt.NDArray[np.object_]:
+        """Return the entries of a column of text, None where they are missing."""
+        labels = [x for path in self.paths for x in read_labels(path, column, self.read)]
+        return np.array([x or None for x in labels], dtype=object)
+
+    def _split(self, table: Table, labels: npt.NDArray[np.object_]) -> list[Condition]:
+        """Return one condition for each label, with the targets that the file names."""
+        from bowfree.data.conditions import conditions
+
+        column, targets = str(self.conditions), None
+        if self.targets is not None:
+            try:
+                targets = tomllib.loads(read_text(self.targets))
+            except (ValueError, RecursionError) as error:
+                reason = truncate(str(error))
+                raise DataError(f"{self.targets.name} is not valid TOML: {reason}") from None
+        columns = {name: values for name, values in table.items() if name != column}
+        with naming("--targets"):
+            return conditions(
+                {**columns, column: labels}, column=column, targets=targets, kind=self.kind
+            )
+
     def _moments_of(self, sums: Sums) -> Moments:
         """Return the moments of a table that is too large for memory."""
         if self.conditions is not None:
@@ -185,46 +209,6 @@ class Source:
         sd = np.sqrt(np.diag(found.S)) if self.standardize else np.ones(len(found.S))
         mean = None if found.mean is None else found.mean / sd
         return Moments(found.names, found.S / np.outer(sd, sd), found.n, mean)
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """Values of `condition_options`."""
-
-    column: str
-    targets: Path | None
-    kind: Kind
-    means: Means
-
-    def split(
-        self, source: Source, table: Table, complete: npt.NDArray[np.bool_]
-    ) -> list[Condition]:
-        """Return one condition for each value of the column in the rows that are complete."""
-        from bowfree.data.conditions import conditions
-
-        labels = [x for path in source.paths for x in read_labels(path, self.column, source.read)]
-        columns = {name: values for name, values in table.items() if name != self.column}
-        named = np.array([x or None for x in labels], dtype=object)[complete]
-        return conditions(
-            {**columns, self.column: named},
-            column=self.column,
-            targets=None if self.targets is None else _read_targets(self.targets),
-            kind=self.kind,
-        )
-
-
-def _read_targets(path: Path) -> dict[str, Any]:
-    try:
-        content = tomllib.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path.name} is not valid TOML: {truncate(str(error))}") from None
-    for name, variables in content.items():
-        if not isinstance(variables, list):
-            raise DataError(
-                f"{path.name}: {name} = {truncate(repr(variables))}; give a list of variables, "
-                f'such as {name} = ["mek"]'
-            )
-    return content
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -332,7 +316,10 @@ def read_source(given: dict[str, Any]) -> Source:
         value("standardize"),
         missing,
         {name: choice for name, choice in chosen.items() if choice is not None},
-        None if column is None else Conditions(column, targets, kind, means),
+        column,
+        targets,
+        kind,
+        means,
         clusters,
     )
 
@@ -353,12 +340,11 @@ def _ordered(given: Sequence[str]) -> tuple[tuple[str, ...], dict[str, tuple[str
     return tuple(columns), orders
 
 
-def _variances(X: Floats) -> Floats:
+def _standardized(X: Floats) -> Floats:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Empty columns, and values too large to square: the library reports them.
         warnings.simplefilter("ignore", RuntimeWarning)
-        variances: Floats = np.nanvar(X, axis=0)
-        return variances
+        return X / _scales(np.nanvar(X, axis=0))
 
 
 def _scales(variances: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Warnings about a result, shown by the report, the command line and the app."""
+"""Sentences about a result that the report, the command line and the app show."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from dataclasses import replace
 
 from bowfree.data.diagnostics import Diagnostics
 from bowfree.data.joint_moments import JointMoments
+from bowfree.data.moments import Moments
+from bowfree.data.nominal import BlockMoments
+from bowfree.data.sample import NonGaussianRows
 from bowfree.effects.bounds import EffectBounds
+from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.class_summary import ClassSummary
+from bowfree.equivalence.decision import equivalent
 from bowfree.model.effect_tables import effect_pairs
 from bowfree.model.fit_result import Fit
 from bowfree.model.fit_summary import Estimate
 from bowfree.model.joint_fit import JointFit
 from bowfree.results.display import count, p_text, percent
 from bowfree.search.result import SearchResult
+from bowfree.space.knowledge import Knowledge
+from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import join_names
 from bowfree.uncertainty.average_result import AveragedEffects
 
@@ -25,6 +32,7 @@ CHOSEN_ON_DATA = (
     "ignore this choice and look more certain than they are. A holdout sample, or averaged effects, "
     "account for it."
 )
+MAX_CHECKED = 200  # equivalent graphs with nominal variables that are checked
 NEGLIGIBLE = 0.01  # RMSEA below which a rejected graph still fits well enough
 
 
@@ -107,6 +115,37 @@ def fit_warnings(fit: Fit, estimates: Sequence[Estimate]) -> list[str]:
     return found
 
 
+def describe_class(members: EquivalenceClass, space: SearchSpace, moments: Moments) -> str:
+    """Return the number of equivalent graphs, and in which sense they are equivalent."""
+    kind = {"dag": "DAG", "bidirected": "bidirected graph"}.get(space.graph_class, "graph")
+    permitted = "" if space.knowledge == Knowledge() else " that the knowledge permits"
+    unproved, note = "", ", which fit every data set equally well"
+    if isinstance(moments.sample, NonGaussianRows):
+        note = ", which have the same covariances"
+    if isinstance(moments, BlockMoments) and not _equivalent_columns(moments, members):
+        note = unproved = (
+            " if all variables were numbers; this was not checked for nominal variables of three or "
+            "more categories"
+        )
+    if members.size == 1:
+        return f"no other {kind}{permitted} is equivalent to this one{unproved}"
+    more = "" if members.complete else " or more"
+    return f"{members.size:,}{more} equivalent {kind}s{permitted}{note}"
+
+
+def _equivalent_columns(moments: BlockMoments, members: EquivalenceClass) -> bool:
+    """Return whether the graphs of the columns are equivalent, too, by the exact decision.
+
+    Equivalent DAGs are: a covered edge can be reversed between blocks as between numbers.
+    """
+    if not any(edge.n_bidirected for edge in members.summary().edges):
+        return True
+    if members.size > MAX_CHECKED:
+        return False
+    first, *others = (moments.expand(graph) for graph in members)
+    return all(equivalent(first, other, rng=0) for other in others)
+
+
 def average_warnings(average: AveragedEffects) -> list[str]:
     """Return warnings about averaged effects."""
     found = []
@@ -121,7 +160,7 @@ def average_warnings(average: AveragedEffects) -> list[str]:
             "out some probable graphs."
         )
     if average.nonnormal_edges:
-        found.append(_sentence(average._nonnormal_note()))
+        found.append(as_sentence(average._nonnormal_note()))
     return found + zero_notes(average)
 
 
@@ -147,13 +186,14 @@ def zero_notes(
     ]
 
 
-def _sentence(note: str) -> str:
+def as_sentence(note: str) -> str:
+    """Return a note with a capital letter and a period."""
     return f"{note[0].upper()}{note[1:]}."
 
 
 def data_warnings(fit: Fit, checks: Diagnostics | None) -> list[str]:
     """Return notes on preprocessing and missing values, and how robust inference would differ."""
-    found = [_sentence(note) for note in fit.moments.notes]
+    found = [as_sentence(note) for note in fit.moments.notes]
     gaps = fit.moments.missing_values
     if gaps is not None:
         share = sum(gaps.missing) / (sum(gaps.rows) * len(gaps.names))
@@ -193,7 +233,7 @@ def data_warnings(fit: Fit, checks: Diagnostics | None) -> list[str]:
 
 def search_warnings(search: SearchResult) -> list[str]:
     """Return warnings about a search, and about a graph that was chosen by it."""
-    found = [_sentence(note) for note in search.notes]
+    found = [as_sentence(note) for note in search.notes]
     if not search.complete:
         found.append("The search was ended early: a longer one may find a better graph.")
     confidence = search.confidence

@@ -32,7 +32,6 @@ from bowfree.model.joint_fit import JointFit
 from bowfree.results.display import count, p_text
 from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
-from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import short_repr
 from bowfree.uncertainty.average_result import AveragedEffects
@@ -43,7 +42,7 @@ from bowfree.visualization.report import tables
 from bowfree.visualization.report.graph_view import edge_views, graph_view, strongest_edges
 from bowfree.visualization.score_charts import steps_chart, time_chart
 from bowfree.visualization.svg import printable
-from bowfree.visualization.warnings import result_warnings
+from bowfree.visualization.warnings import as_sentence, describe_class, result_warnings
 
 AVERAGE_SECONDS = 40.0  # time limit for averages that were not requested
 MAX_AVERAGED = 12  # variables of a search that is averaged by default
@@ -194,15 +193,11 @@ def report_content(
         "averaged": average is not None,
         "not_averaged": attempt if average is None else "",
         "class_size": f"{summary.n_members:,}" + ("" if summary.complete else " or more"),
+        "class_sentence": as_sentence(describe_class(members, space, moments)),
         "class_summary": summary,
-        "higher_moments": [f"{text[0].upper()}{text[1:]}." for text in sentences],
+        "higher_moments": list(map(as_sentence, sentences)),
         "remaining": None if exclusion is None else tables.exclusion_table(exclusion),
         "varying": varying,
-        "nongaussian": evidence is not None,
-        "class_noun": {"dag": "DAG", "bidirected": "bidirected graph"}.get(
-            space.graph_class, "graph"
-        ),
-        "has_knowledge": space.knowledge != Knowledge(),
         "checks": checks,
         "unchecked": _reason_unchecked(fit, moments),
         "missing": None
@@ -265,7 +260,7 @@ def _caption(fit: Fit, result: SearchResult | ExhaustiveResult | Fit, summary: C
     if summary.n_members > 1:
         found.append(f"{summary.n_members:,}{more} graphs fit all data equally well.")
     if isinstance(result, SearchResult) and result.proof:
-        found.append(f"{result.proof[0].upper()}{result.proof[1:]}.")
+        found.append(as_sentence(result.proof))
     if isinstance(result, SearchResult) and result.holdout is None:
         found.append("The graph was chosen on the same data.")
     return " ".join(found)

@@ -47,10 +47,16 @@ class EdgeView:
     a: str
     mark: str
     b: str
-    nodes: tuple[str, str]
     estimate: Estimate
-    summary: EdgeSummary
-    share: float
+    nodes: tuple[str, str]
+    summary: Any  # the EdgeSummary, or None without a class
+
+    @property
+    def share(self) -> float:
+        """The share of the equivalent graphs with this edge."""
+        edge: EdgeSummary = self.summary
+        own = edge.n_forward if self.mark == "->" else edge.n_bidirected
+        return own / (edge.n_forward + edge.n_backward + edge.n_bidirected)
 
     @property
     def arrow(self) -> str:
@@ -74,7 +80,10 @@ class EdgeView:
 
 
 def edge_views(
-    graph: MixedGraph, estimates: Sequence[Estimate], summary: ClassSummary, moments: Moments
+    graph: MixedGraph,
+    estimates: Sequence[Estimate],
+    summary: ClassSummary | None,
+    moments: Moments,
 ) -> list[EdgeView]:
     """Return the edges of a fit with their estimates, in the order of ``graph.edges``."""
     by_edge = estimates_by_edge(estimates)
@@ -82,12 +91,9 @@ def edge_views(
     views = []
     for a, mark, b in graph.edges:
         nodes = node(a), node(b)
-        if nodes[0] == nodes[1]:
-            continue
-        edge = summary.edge(*nodes)
-        n = edge.n_forward if mark == "->" else edge.n_bidirected
-        share = n / summary.n_members
-        views.append(EdgeView(a, mark, b, nodes, by_edge[a, mark, b], edge, share))
+        if nodes[0] != nodes[1]:
+            edge = None if summary is None else summary.edge(*nodes)
+            views.append(EdgeView(a, mark, b, by_edge[a, mark, b], nodes, edge))
     return views
 
 
