@@ -39,6 +39,13 @@ class Tab(Browser):
             assert time.monotonic() < end, f"{expression} did not come true; {self.errors[-5:]}"
             time.sleep(0.05)
 
+    def until_written(self, *files):
+        """Wait until these files exist and are not empty."""
+        end = time.monotonic() + self.patience
+        while not all(file.exists() and file.stat().st_size for file in files):
+            assert time.monotonic() < end, files
+            time.sleep(0.1)
+
     def until_visible(self, selector):
         self.until(f"!{self.one(selector)}.hidden")
 

@@ -29,9 +29,23 @@ def clean(tab):
     # The server of a test may end before the page has saved the session.
     assert [error for error in tab.errors if "ERR_CONNECTION_REFUSED" not in str(error)] == []
     own = re.compile(
-        r"http://127\.0\.0\.1:\d+/[\w-]{32}/|data:|about:blank|blob:http://127\.0\.0\.1:"
+        r"http://127\.0\.0\.1:\d+/[\w-]{32}/|data:|about:blank|file:|blob:http://127\.0\.0\.1:"
     )
     assert [address for address in tab.requests if not own.match(address)] == []
+
+
+@pytest.fixture
+def paused(tab, monkeypatch):
+    """Return the list of answers that the browser holds back."""
+    found, note = [], tab._note
+
+    def watch(event):
+        if event.get("method") == "Fetch.requestPaused":
+            found.append(event["params"]["requestId"])
+        note(event)
+
+    monkeypatch.setattr(tab, "_note", watch)
+    return found
 
 
 @pytest.fixture

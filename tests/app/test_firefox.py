@@ -1,7 +1,5 @@
 """The page in Firefox: drawing, touch, search, class, effect, pictures, and the shared page."""
 
-import time
-
 import pytest
 
 from app_serving import serving
@@ -52,11 +50,8 @@ def test_the_page_in_firefox(firefox):
         tab.open_panel("files")
         for kind in ("SVG", "PNG", "Share"):
             tab.press_button(kind)
-        names, end = ("graph.svg", "graph.png", "workbench.html"), time.monotonic() + 60
-        files = [tab.folder / name for name in names]
-        while not all(file.exists() and file.stat().st_size for file in files):
-            assert time.monotonic() < end
-            time.sleep(0.2)
+        names = ("graph.svg", "graph.png", "workbench.html")
+        tab.until_written(*(tab.folder / name for name in names))
         for panel in PANELS:
             tab.open_panel(panel)
     tab.open(tab.folder / "workbench.html", width=1280, height=800)

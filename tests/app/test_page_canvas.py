@@ -10,8 +10,9 @@ from app_serving import serving
 from app_session import DATA, LOOSE, PANELS, TRUTH, session_of
 from bowfree.app.session import Session
 
+pytestmark = pytest.mark.usefixtures("clean")
 
-@pytest.mark.usefixtures("clean")
+
 def test_draw_undo_and_redo(tab):
     with serving(session_of()) as server:
         tab.visit(server)
@@ -32,7 +33,6 @@ def test_draw_undo_and_redo(tab):
         tab.until_edges("sun → leaves")
 
 
-@pytest.mark.usefixtures("clean")
 def test_impossible_edits_are_explained_on_the_canvas(tab):
     with serving(session_of(bf.parse("sun -> leaves -> fruit"))) as server:
         tab.visit(server)
@@ -51,7 +51,6 @@ def test_impossible_edits_are_explained_on_the_canvas(tab):
         assert tab.evaluate("document.querySelector('.callout').hidden")
 
 
-@pytest.mark.usefixtures("clean")
 def test_the_menu_of_an_edge(tab):
     with serving(session_of(bf.parse("sun -> leaves"))) as server:
         tab.visit(server)
@@ -84,7 +83,6 @@ def test_the_menu_of_an_edge(tab):
         tab.until_edges()
 
 
-@pytest.mark.usefixtures("clean")
 def test_keyboard(tab):
     with serving(session_of()) as server:
         tab.visit(server)
@@ -126,7 +124,6 @@ def test_keyboard(tab):
         assert tab.count('[role=tab][tabindex="0"]') == 1
 
 
-@pytest.mark.usefixtures("clean")
 def test_an_edge_of_the_menu_is_ended_by_a_click(tab):
     with serving(session_of()) as server:
         tab.visit(server)
@@ -142,7 +139,6 @@ def test_an_edge_of_the_menu_is_ended_by_a_click(tab):
         assert tab.evaluate("document.activeElement.ariaChecked") == "true"
 
 
-@pytest.mark.usefixtures("clean")
 def test_an_edge_is_drawn_by_touch(tab):
     with serving(session_of()) as server:
         tab.visit(server, width=400, height=800)
@@ -158,7 +154,6 @@ def test_an_edge_is_drawn_by_touch(tab):
         tab.call("Emulation.setTouchEmulationEnabled", enabled=False)
 
 
-@pytest.mark.usefixtures("clean")
 def test_zoom_is_kept_when_a_variable_is_moved(tab):
     with serving(session_of(TRUTH)) as server:
         tab.visit(server, width=1280, height=800)
@@ -195,7 +190,6 @@ def test_zoom_is_kept_when_a_variable_is_moved(tab):
         tab.until(f"{width} > {before} * 1.2")
 
 
-@pytest.mark.usefixtures("clean")
 def test_a_reload_shows_the_same_picture_and_the_window_holds_the_page(tab):
     wine = load_wine(as_frame=True).data
     graph = bf.greedy_search(wine, rng=0).graph
@@ -216,7 +210,6 @@ def test_a_reload_shows_the_same_picture_and_the_window_holds_the_page(tab):
             assert tab.evaluate("document.documentElement.scrollHeight <= innerHeight")
 
 
-@pytest.mark.usefixtures("clean")
 def test_suggestions_are_taken_by_a_click(tab):
     with serving(session_of()) as server:
         tab.visit(server)
@@ -230,7 +223,6 @@ def test_suggestions_are_taken_by_a_click(tab):
         tab.until(f"{tab.one('.warning-line')}.innerText.includes('warning')")
 
 
-@pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("d", [7, 40])
 def test_no_edge_is_behind_a_box_and_text_can_be_read(tab, d):
     graph = TRUTH if d == 7 else bf.random_bap(d, max_in_degree=2, rng=d)

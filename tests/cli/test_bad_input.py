@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 
@@ -183,32 +182,6 @@ def test_the_same_in_a_new_process(arguments, environment, words, folder):
     assert done.returncode in (1, 2)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to catch")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_search_with_the_best_so_far(number, folder, tmp_path):
-    out = tmp_path / "results"
-    arguments = ["learn", "good.csv", "--strategy", "restart", "--restarts", "100000"]
-    code = (
-        "import bowfree as bf; from bowfree.cli import main\n"
-        "search = bf.greedy_search\n"
-        "def tell(progress):\n    if progress.done: print('searching', flush=True)\n"
-        "def loud(**options): return search(**options | {'progress': tell})\n"
-        f"bf.greedy_search = loud\nmain({[*arguments, '--out', str(out)]!r})"
-    )
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as search:
-        assert search.stdout.readline() == "searching\n"
-        search.send_signal(number)
-        stdout, stderr = search.communicate(timeout=60)
-    assert search.returncode == 1
-    assert "ended early" in stderr
-    assert "Traceback" not in stderr
-    assert bf.parse((out / "graph.txt").read_text()).nodes == bf.datasets.load_demo().names
-    assert "best graph: " in stdout
 
 
 def test_many_problems_end_with_a_line_to_copy(tmp_path):

@@ -49,7 +49,7 @@ def test_fit_by_condition(folder):
         (["--means", "shared"], "", "--means needs --conditions"),
         (["--conditions", "day"], "", "no column 'day'; it has x, batch, y, z"),
         (["--conditions", "batch", "--missing", "fiml"], "", "pass --missing listwise"),
-        (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = 3", "give a list"),
+        (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = 3", "pass a list"),
         (["--conditions", "batch", "--targets", "targets.toml"], "inhibitor = [", "not valid TOML"),
         (["--conditions", "batch", "--targets", "targets.toml"], 'drug = ["y"]', "'drug'"),
         (

@@ -145,18 +145,6 @@ def test_no_union_of_modules_is_better(d, seed):
         assert modularity(graph, [*joined, groups[g] + groups[h]]) <= best + 1e-9
 
 
-def test_planted_modules_are_found():
-    rng = np.random.default_rng(3)
-    names = [f"x{k}" for k in range(40)]
-    inside = [(i, j) for i, j in combinations(range(40), 2) if i // 10 == j // 10]
-    chosen = [pair for pair in inside if rng.random() < 0.4]
-    between = [(9, 10), (19, 20), (29, 30), (3, 33)]
-    graph = bf.MixedGraph(names, [(names[i], names[j]) for i, j in chosen + between])
-    assert {frozenset(v // 10 for v in group) for group in modules(graph)} == {
-        frozenset({k}) for k in range(4)
-    }
-
-
 @given(st.integers(1, 30), st.integers(0, 10_000))
 def test_regions_contain_their_boxes_and_no_others(d, seed):
     graph = bf.random_bap(d, max_in_degree=1, rng=seed)

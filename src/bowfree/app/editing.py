@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from bowfree.errors import BowfreeError, KnowledgeError
 from bowfree.graph.mixed_graph import MixedGraph
@@ -21,7 +22,6 @@ from bowfree.space.knowledge import Knowledge
 from bowfree.text_reading import truncate
 
 MAX_TIERS = 20
-KNOWLEDGE_FIELDS = ("required", "forbidden", "tiers", "unconfounded")
 
 _REVERSED = {"->": "<-", "<-": "->", "<->": "<->", "--": "--"}
 
@@ -149,17 +149,14 @@ class Drawing:
 
     def with_knowledge(self, knowledge: Knowledge) -> Drawing:
         """Return the drawing with other knowledge about the same variables."""
-        fields = {name: getattr(knowledge, name) for name in KNOWLEDGE_FIELDS}
-        return self._with_knowledge(**fields)
-
-    def _with_knowledge(self, **changes: object) -> Drawing:
-        fields = {name: getattr(self.knowledge, name) for name in KNOWLEDGE_FIELDS} | changes
-        knowledge = Knowledge(**fields)
         try:
             knowledge.masks(self.graph.nodes)
         except KnowledgeError as error:
             raise EditError(str(error)) from None
         return self._checked(knowledge=knowledge)
+
+    def _with_knowledge(self, **changes: Any) -> Drawing:
+        return self.with_knowledge(replace(self.knowledge, **changes))
 
     def _checked(self, **changes: object) -> Drawing:
         """Return the changed drawing if its knowledge permits its graph."""

@@ -33,7 +33,7 @@ from bowfree.app import front_end
 from bowfree.app.editing import MAX_TIERS, Drawing
 from bowfree.app.jobs import ignore_warnings
 from bowfree.app.positions import ARRANGEMENTS, MAX_COORDINATE, arrange
-from bowfree.app.saved import python_code, read_saved, write_saved
+from bowfree.app.saved import python_code, read_field, read_saved, write_saved
 from bowfree.app.views import (
     MAX_MEMBERS,
     View,
@@ -84,10 +84,7 @@ class Message:
     # --- fields ---
 
     def _read(self, field: str, is_valid: Callable[[Any], bool], expected: str) -> Any:
-        value = self.content.get(field)
-        if not is_valid(value):
-            raise BowfreeError(f"{field} = {short_repr(value)}: must be {expected}")
-        return value
+        return read_field(self.content, field, is_valid, expected)
 
     def _integer(self, field: str, low: int, high: int) -> int:
         expected = f"an integer from {low} to {high}"

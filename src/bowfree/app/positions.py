@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.visualization.layout import HEIGHT, Layout, layout_by_name, module_layout, modules
+from bowfree.visualization.layout import HEIGHT, Layout, layout_by_name, modules
 from bowfree.visualization.routing import Curve, Edge, place_labels, route_edges
 from bowfree.visualization.svg import printable
 
@@ -162,12 +162,9 @@ def arrange(
     """Arrange the variables of a graph, by default in bands if there are tiers, else in rows."""
     how = how or ("bands" if tiers else "rows")
     labeled = graph.relabel(dict(zip(graph.nodes, labels(graph.nodes), strict=True)))
-    if how == "modules":
-        layout = module_layout(labeled, modules(labeled))
-    else:
-        layered = graph.n_directed > 0 and how != "circle"
-        layout = layout_by_name(labeled, "layered" if layered else "circle")
-    layout = layout.spread(_SPREAD)
+    name = how if how in ("modules", "circle") else "auto"
+    groups = modules(labeled) if how == "modules" else ()
+    layout = layout_by_name(labeled, name, groups).spread(_SPREAD)
     sizes = tuple((float(w), float(h)) for w, h in np.round(layout.sizes, 1))
     centers = tuple((float(x), float(y)) for x, y in np.round(layout.centers, 1))
     if how == "bands" and tiers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,56 +63,59 @@ def read_saved(text: str, names: tuple[str, ...]) -> Saved:
     if content.get("version") != _VERSION:
         version = short_repr(content.get("version"))
         raise ParseError(f"session file of version {version}; this bowfree reads {_VERSION}")
-    saved_names = content.get("names")
-    if not isinstance(saved_names, list) or not all(isinstance(x, str) for x in saved_names):
-        raise _invalid(content, "names", "a list of strings")
+
+    def are_strings(value: Any) -> bool:
+        return isinstance(value, list) and all(isinstance(x, str) for x in value)
+
+    def are_positions(value: Any) -> bool:
+        return (
+            isinstance(value, list) and len(value) == len(names) and all(map(_is_position, value))
+        )
+
+    def is_effect(value: Any) -> bool:
+        return value is None or (are_strings(value) and len({*value} & {*names}) == len(value) == 2)
+
+    saved_names = read_field(content, "names", are_strings, "a list of strings")
     if sorted(saved_names) != sorted(names):
         raise BowfreeError(
             f"the session is about {join_names(saved_names)}, the data contain "
             f"{join_names(names)}: open it with the data it was saved with"
         )
-    if not isinstance(content.get("knowledge"), Mapping):
-        raise _invalid(content, "knowledge", "an object")
+    knowledge = read_field(content, "knowledge", lambda x: isinstance(x, dict), "an object")
     empty = Drawing(MixedGraph(names), Knowledge())
     drawing = empty.with_graph(_read_graph(content, "edges", names))
-    drawing = drawing.with_knowledge(Knowledge.from_dict(content["knowledge"]))
+    drawing = drawing.with_knowledge(Knowledge.from_dict(knowledge))
     pinned = None
     if content.get("pinned") is not None:
         pinned = empty.with_graph(_read_graph(content, "pinned", names)).graph
-    effect = content.get("effect")
-    if effect is not None:
-        pair = isinstance(effect, list) and len(effect) == 2
-        if not pair or effect[0] == effect[1] or not all(name in names for name in effect):
-            raise _invalid(content, "effect", f"two different variables of {join_names(names)}")
-        effect = effect[0], effect[1]
-    positions = content.get("positions")
-    if not isinstance(positions, list) or len(positions) != len(names):
-        raise _invalid(content, "positions", f"a list of {len(names)} pairs of numbers")
-    if not all(map(_is_position, positions)):
-        limit = f"{MAX_COORDINATE:g}"
-        raise _invalid(content, "positions", f"pairs of numbers from -{limit} to {limit}")
-    centers = {
-        name: (float(x), float(y)) for name, (x, y) in zip(saved_names, positions, strict=True)
-    }
+    expected = f"two different variables of {join_names(names)}"
+    effect = read_field(content, "effect", is_effect, expected)
+    limit = f"from -{MAX_COORDINATE:g} to {MAX_COORDINATE:g}"
+    expected = f"a list of {len(names)} pairs of numbers {limit}"
+    positions = read_field(content, "positions", are_positions, expected)
+    centers = dict(zip(saved_names, positions, strict=True))
     return Saved(
         drawing,
         pinned,
         check_penalty(content.get("penalty")),
-        tuple(centers[name] for name in names),
-        effect,
+        tuple((float(centers[name][0]), float(centers[name][1])) for name in names),
+        effect and (effect[0], effect[1]),
     )
 
 
-def _invalid(content: Mapping[str, Any], field: str, expected: str) -> ParseError:
-    return ParseError(f"{field} = {short_repr(content.get(field))}: must be {expected}")
+def read_field(
+    content: Mapping[str, Any], field: str, is_valid: Callable[[Any], bool], expected: str
+) -> Any:
+    """Return a field of a file or a message, or raise an error if its value is not valid."""
+    value = content.get(field)
+    if not is_valid(value):
+        raise ParseError(f"{field} = {short_repr(value)}: must be {expected}")
+    return value
 
 
 def _read_graph(content: Mapping[str, Any], field: str, names: tuple[str, ...]) -> MixedGraph:
-    edges = content.get(field)
-    if not isinstance(edges, list):
-        raise _invalid(content, field, "a list of edges")
     found: dict[str, list[tuple[str, str]]] = {"->": [], "<->": []}
-    for edge in edges:
+    for edge in read_field(content, field, lambda x: isinstance(x, list), "a list of edges"):
         strings = isinstance(edge, list) and all(isinstance(part, str) for part in edge)
         if not strings or len(edge) != 3 or edge[1] not in found:
             raise ParseError(

@@ -94,8 +94,15 @@ def _at_origin(centers: Floats, sizes: Floats) -> Layout:
     return Layout(centers, sizes)
 
 
-def layout_by_name(graph: MixedGraph, name: str) -> Layout:
-    """Return the "circle", "layered" or "waves" layout; "auto" is layered where possible."""
+def layout_by_name(
+    graph: MixedGraph, name: str, groups: Sequence[Sequence[int]] | None = None
+) -> Layout:
+    """Return the "circle", "layered" or "waves" layout, or that of these groups ("modules").
+
+    "auto" is layered where possible.
+    """
+    if name == "modules" and groups is not None:
+        return module_layout(graph, groups)
     check_choice("layout", name, LAYOUTS)
     if name == "auto":
         name = "layered" if graph.n_directed and graph.is_acyclic() else "circle"

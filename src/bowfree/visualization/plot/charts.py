@@ -35,6 +35,12 @@ def new_axes(width: float, height: float) -> Axes:
     return ax
 
 
+def check_type(name: str, value: object, kind: type | tuple[type, ...], remedy: str) -> None:
+    """Raise an error if an argument is of another type."""
+    if not isinstance(value, kind):
+        raise BowfreeError(f"{name} is {short_repr(value)}: pass {remedy}")
+
+
 def _label_bars(ax: Axes, names: Sequence[str], label: str, legend_columns: int) -> None:
     """Label horizontal bars at 0, 1, ..., with the legend above and the axis label below."""
     # Dollar signs in names are not mathematics.
@@ -100,10 +106,7 @@ def class_summary(
     Section 2.4 of the paper.
     """
     counts = summary.summary() if isinstance(summary, EquivalenceClass) else summary
-    if not isinstance(counts, ClassSummary):
-        raise BowfreeError(
-            f"summary is {short_repr(summary)}: pass an equivalence class or its summary"
-        )
+    check_type("summary", counts, ClassSummary, "an equivalence class or its summary")
     if not counts.edges:
         raise BowfreeError("the class has no edges: there is nothing to draw")
     n = counts.n_members
@@ -192,8 +195,7 @@ def design(result: Design, *, max_rows: int = 20, ax: Axes | None = None) -> Axe
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['y', 'x', 'z']
     """
-    if not isinstance(result, Design):
-        raise BowfreeError(f"result is {short_repr(result)}: pass the result of bowfree.design")
+    check_type("result", result, Design, "the result of bowfree.design")
     experiments = result.experiments[: check_count("max_rows", max_rows, 1)]
     ax = ax or new_axes(6.0, 1.1 + 0.26 * len(experiments))
     rows, now = np.arange(len(experiments)), result.resolved_ends
@@ -322,10 +324,7 @@ def sensitivity(result: Sensitivity, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'partial R² of the hidden cause with x'
     """
-    if not isinstance(result, Sensitivity):
-        raise BowfreeError(
-            f"result is {short_repr(result)}: pass the result of bowfree.effects.sensitivity"
-        )
+    check_type("result", result, Sensitivity, "the result of bowfree.effects.sensitivity")
     ax = ax or new_axes(5.0, 4.4)
     points = [row for row in result.rows if row.r2_exposure < 1]
     largest = [max(row.r2_exposure, row.r2_outcome) for row in points]

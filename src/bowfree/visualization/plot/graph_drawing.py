@@ -38,11 +38,10 @@ from bowfree.visualization.layout import (
     REGION_MARGIN,
     Floats,
     layout_by_name,
-    module_layout,
     module_regions,
     modules,
 )
-from bowfree.visualization.plot.charts import new_axes
+from bowfree.visualization.plot.charts import check_type, new_axes
 from bowfree.visualization.routing import Curve, edge_curves, place_labels
 
 Weights = Mapping[tuple[str, str, str], float]
@@ -116,7 +115,7 @@ def graph(
     ends = _ends(marks)
     check_choice("layout", layout, (*LAYOUTS, "modules"))
     groups = modules(g) if layout == "modules" else ()
-    placed = module_layout(g, groups) if layout == "modules" else layout_by_name(g, layout)
+    placed = layout_by_name(g, layout, groups)
     if numbers:
         placed = placed.spread(_SPREAD)
     curves = edge_curves(g, placed)
@@ -160,10 +159,8 @@ def _numbers(graph: MixedGraph, weights: Fit | LinearSEM | Weights | None) -> We
     """Return the weights by edge, as the graph writes its edges."""
     if weights is None:
         return {}
-    if not isinstance(weights, Mapping | Fit | LinearSEM):
-        raise BowfreeError(
-            f"weights is {short_repr(weights)}: pass a fit, a LinearSEM, or a mapping from edges"
-        )
+    remedy = "a fit, a LinearSEM, or a mapping from edges"
+    check_type("weights", weights, (Mapping, Fit, LinearSEM), remedy)
     if not isinstance(weights, Mapping):
         if set(weights.graph.nodes) != set(graph.nodes):
             raise BowfreeError("the weights belong to a graph with other nodes")
@@ -193,10 +190,7 @@ def _ends(marks: EquivalenceClass | ClassSummary | None) -> svg.Ends:
     summary = marks.summary() if isinstance(marks, EquivalenceClass) else marks
     if summary is None:
         return {}
-    if not isinstance(summary, ClassSummary):
-        raise BowfreeError(
-            f"marks is {short_repr(marks)}: pass an equivalence class or its summary"
-        )
+    check_type("marks", summary, ClassSummary, "an equivalence class or its summary")
     return {(edge.a, edge.b): (edge.end_at_a, edge.end_at_b) for edge in summary.edges}
 
 

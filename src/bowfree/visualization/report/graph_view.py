@@ -20,13 +20,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.fit_summary import Estimate
 from bowfree.results.display import significant
 from bowfree.visualization import svg
-from bowfree.visualization.layout import (
-    Floats,
-    layout_by_name,
-    module_layout,
-    module_regions,
-    modules,
-)
+from bowfree.visualization.layout import Floats, layout_by_name, module_regions, modules
 from bowfree.visualization.routing import Curve, edge_curves, place_labels
 
 ARROWS = {"->": "→", "<-": "←", "<->": "↔", "o->": "o→", "<-o": "←o", "o-o": "o–o"}
@@ -141,12 +135,10 @@ def graph_view(
     label_sizes = np.array([[_DIGIT * len(label), _LABEL_HEIGHT] for label in labels])
     layouts: dict[str, Any] = {}
     for name in names:
-        by_modules = name == "modules"
-        layout = module_layout(graph, groups) if by_modules else layout_by_name(graph, name)
-        layout = layout.spread(_SPREAD)
+        layout = layout_by_name(graph, name, groups).spread(_SPREAD)
         curves = edge_curves(graph, layout)
         low, high = svg.bounding_box(layout, curves, _MARGIN)
-        regions = module_regions(layout, groups) if by_modules else []
+        regions = module_regions(layout, groups) if name == "modules" else []
         layouts[name] = {
             "centers": _rounded(layout.centers),
             "curves": [_rounded(curve.points) for curve in curves],
