@@ -46,14 +46,6 @@ def test_two_instruments_are_a_test():
     assert 0.02 < np.mean(np.array(p_values) < 0.05) < 0.1
 
 
-def test_coverage():
-    covered = []
-    for seed in range(300):
-        row = bf.fit(IV, iv_data(300, 0.8, seed)).edge("x -> y")
-        covered.append(row.lower < 0.5 < row.upper)
-    assert 0.92 < np.mean(covered) < 0.98
-
-
 def test_weak_instruments():
     """The warning states about the F statistic of the first stage."""
     data = iv_data(300, 0.12, 5)

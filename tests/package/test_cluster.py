@@ -18,7 +18,7 @@ import bowfree as bf
 from bowfree.cli import main
 from bowfree.data.frames import Table
 from bowfree.datasets.tables import write_table
-from search_cases import same_samples, same_search
+from search_cases import same_search
 
 distributed = pytest.importorskip("distributed", reason='needs pip install "bowfree[cluster]"')
 
@@ -112,27 +112,6 @@ def test_killed_late_and_slow_workers_change_nothing(tmp_path):
         again = bf.bootstrap(X, **resampling, executor=executor, progress=when_begun(disturb))
         assert again.graphs == bf.bootstrap(X, **resampling).graphs
         assert again.complete
-
-
-def test_a_worker_killed_during_the_chains(tmp_path):
-    chains = {"steps": 8000, "rng": 5}
-    expected = bf.structure_mcmc(X, **chains)
-    with cluster(tmp_path, 2) as (made, client):
-        executor, (first, second) = client.get_executor(), made.workers
-
-        # One worker is killed, the other is stopped for a second and then killed.
-        def disturb():
-            first.kill()
-            second.send_signal(signal.SIGSTOP)
-            made.worker()
-            threading.Timer(1.0, second.kill).start()
-
-        found = bf.structure_mcmc(
-            X, **chains, executor=executor, progress=when_begun(disturb, 4000)
-        )
-        assert second.wait(10) == first.wait(10) == -signal.SIGKILL
-        assert same_samples(found, expected)
-        assert found.complete
 
 
 def test_workers_that_are_not_there_yet(tmp_path):

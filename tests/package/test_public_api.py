@@ -229,7 +229,7 @@ ELSEWHERE: dict[tuple[str, str], Callable[[], Any]] = {
 # Passed unless the call is about them, because the defaults take long.
 CHEAP: dict[str, tuple[str, ...]] = {
     "greedy_search": ("data", "restarts", "rounds", "rng"),
-    "exact_search": ("data", "rng"),
+    "exact_search": ("data", "rng", "graph_class"),
     "exhaustive_search": ("data",),
     "random_bap": ("burn_in",),
     "structure_mcmc": ("data", "steps", "burn_in", "thin", "chains", "rng"),
@@ -400,6 +400,47 @@ def test_right_arguments_give_a_result(label, tmp_path, monkeypatch):
     found = ENTRANCES[label]
     assert all(word in VALID or (label, word) in ELSEWHERE for word in found.required)
     found(found.base(), 99)
+
+
+INCOMPLETE = DATA.mask(np.random.default_rng(1).random(DATA.shape) < 0.1)
+SOURCES = {
+    "incomplete rows": lambda: bf.moments(INCOMPLETE, missing="fiml"),
+    "two stages": lambda: bf.moments(INCOMPLETE, missing="two-stage"),
+    "ranks": lambda: bf.moments(np.exp(DATA), correlation="kendall"),
+    "categories": lambda: bf.moments((DATA > 0).astype(float), ordinal=list("ab")),
+    "weights": lambda: bf.moments(DATA, weights=VALID["weights"]()),
+    "shrunk": lambda: bf.moments(DATA, shrinkage=0.1),
+    "a matrix": lambda: bf.moments(cov=DATA.cov(), n=60),
+    "conditions": lambda: bf.moments([bf.Condition(DATA[:30]), bf.Condition(DATA[30:])]),
+}
+# They draw rows anew, or look at the distribution of complete rows.
+NEED_ROWS = {
+    "bootstrap", "choose_penalty", "exclude_members", "independence_tests",
+    "nongaussianity", "stability_selection",
+}  # fmt: skip
+OF_DATA = [
+    label
+    for label, found in ENTRANCES.items()
+    if "data" in found.words and "." not in label and label not in ("Condition", "workbench")
+]
+
+
+@pytest.mark.parametrize("source", ["rows", *SOURCES])
+@pytest.mark.parametrize("label", OF_DATA)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_moments_in_place_of_data(label, source):
+    found = ENTRANCES[label]
+    if source == "rows":
+        data = found.valid("data")
+        results = [found(found.base() | {"data": each}, 99) for each in (data, bf.moments(data))]
+        # The text of a search states how long it took.
+        first, second = (getattr(each, "score", str(each)) for each in results)
+        assert first == second
+    elif label not in NEED_ROWS and (label, source) != ("bootstrap_fit", "a matrix"):
+        found(found.base() | {"data": SOURCES[source]()}, 99)
+    elif source in ("a matrix", "weights", "ranks"):
+        with pytest.raises(bf.errors.DataError):
+            found(found.base() | {"data": SOURCES[source]()}, 99)
 
 
 def went_wrong(label: str, *, every: int = 1) -> tuple[int, list[str]]:

@@ -221,3 +221,18 @@ def test_nothing_to_return_is_an_error_of_the_package():
     with pytest.raises(bf.BowfreeError, match="time limit was reached before"):
         bf.averaged_effects([dense(120)], **given(120), time_limit=1e-9)
     assert time.monotonic() - began < SLACK
+
+
+def test_results_for_two_hundred_variables():
+    """Fits take seconds, and classes and bounds obey their limits."""
+    names = [f"x{i + 1}" for i in range(200)]
+    graph = bf.MixedGraph(names, pairwise(names), list(zip(names[::9], names[3::9], strict=False)))
+    data = bf.random_sem(graph, rng=1).sample(1000, rng=2)
+    fit = bf.fit(graph, data)
+    assert fit.converged
+    assert fit.total_effects().effect(of="x1", on="x2").estimate != 0
+    assert "more: print(fit.summary()) has all" in str(fit)
+    members = bf.equivalence_class(fit, time_limit=0.3)
+    assert graph in members
+    bounds = bf.effect_bounds(members, data, limit=50, time_limit=0.5)
+    assert (bounds.lower <= bounds.upper).all()
