@@ -3,7 +3,7 @@
     python benchmarks/bench_schedule.py
 
 Measures the runs of a search and the resamples of a bootstrap, then simulates their execution by
-`bowfree.parallel.tasks`: a free worker takes the next task, and a round of a search waits for its
+`bowfree.parallel.budget`: a free worker takes the next task, and a round of a search waits for its
 last run. One worker in twenty is four times slower than the others, a task is lost with its worker
 with probability 0.01 and done again, and sending a task takes 10 ms. Prints speed-ups against one
 worker; the same seed gives the same table.

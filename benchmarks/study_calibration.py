@@ -28,7 +28,7 @@ from bowfree.model.linear_sem import LinearSEM, random_sem
 from bowfree.parallel.budget import Budget
 from bowfree.search.greedy import greedy_search
 from bowfree.search.result import SearchResult
-from bowfree.space.random_graphs import random_bap
+from bowfree.space.search_space import random_bap
 from bowfree.studies.runner import simulate
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.averaging import averaged_effects

@@ -13,7 +13,7 @@ from .parallel.budget import Progress as Progress
 # space
 from .space.knowledge import Knowledge as Knowledge
 from .space.search_space import SearchSpace as SearchSpace
-from .space.random_graphs import random_bap as random_bap
+from .space.search_space import random_bap as random_bap
 
 # model
 from .data.moments import Moments as Moments
@@ -36,7 +36,7 @@ from .equivalence.decision import (
     equivalent as equivalent,
     is_submodel as is_submodel,
 )
-from .equivalence.explanation import explain_equivalence as explain_equivalence
+from .equivalence.decision import explain_equivalence as explain_equivalence
 from .equivalence.class_members import EquivalenceClass as EquivalenceClass
 from .equivalence.classes import (
     empirical_class as empirical_class,

@@ -137,7 +137,7 @@ def test_without_the_scheduler_all_are_lost_and_nothing_else(tmp_path):
 
 
 def test_without_workers_a_computation_ends_with_what_was_finished(tmp_path, monkeypatch):
-    monkeypatch.setattr("bowfree.parallel.tasks.NO_WORKER_SECONDS", 1.0)
+    monkeypatch.setattr("bowfree.parallel.budget.NO_WORKER_SECONDS", 1.0)
     with cluster(tmp_path, 2) as (made, client):
         kill = when_begun(lambda: [worker.kill() for worker in made.workers])
         with pytest.raises(bf.errors.WorkersLost, match="all workers") as caught:
@@ -153,7 +153,7 @@ def test_without_workers_a_computation_ends_with_what_was_finished(tmp_path, mon
 def test_another_version_is_refused_with_both(tmp_path):
     older = tmp_path / "older.py"
     older.write_text(
-        "import bowfree.parallel.tasks\nbowfree.parallel.tasks.__version__ = '0.0.1'\n"
+        "import bowfree.parallel.budget\nbowfree.parallel.budget.__version__ = '0.0.1'\n"
     )
     with cluster(tmp_path, 0) as (made, client):
         made.worker("--preload", str(older))

@@ -13,7 +13,7 @@ import pytest
 
 import bowfree as bf
 from bowfree.parallel.budget import Budget
-from bowfree.parallel.tasks import run_task
+from bowfree.parallel.budget import run_task
 from odd_executors import Backwards, Clumsy, Forgetful
 from search_cases import same_search
 

@@ -6,12 +6,12 @@ from .adjustment import instruments as instruments
 from .bounds import EffectBounds as EffectBounds
 from .experiment_design import Design as Design
 from .intervention import Intervention as Intervention
+from .intervention import LaggedEffects as LaggedEffects
+from .intervention import equal_over_waves as equal_over_waves
+from .intervention import lagged_effects as lagged_effects
 from .mediation import PathEffectBounds as PathEffectBounds
 from .mediation import PathEffects as PathEffects
 from .mediation import path_effect_bounds as path_effect_bounds
 from .mediation import path_effects as path_effects
 from .sensitivity import Sensitivity as Sensitivity
 from .sensitivity import sensitivity as sensitivity
-from .waves import LaggedEffects as LaggedEffects
-from .waves import equal_over_waves as equal_over_waves
-from .waves import lagged_effects as lagged_effects

@@ -1,10 +1,10 @@
 """Equivalence of graphs (sections 2.4 and 3.3 of the paper).
 
-``decision`` decides whether two graphs are equivalent, ``explanation`` explains why; ``targets`` has
-the interventions under which. ``classes`` enumerates all graphs equivalent to one, exactly or by the
-scores of data, ``class_members`` stores them and ``class_summary`` counts the marks they share.
-``equations`` lists and tests the constraints of a graph, ``comparison`` compares several graphs on
-data, and ``skeleton_atlas`` lists all classes on a few nodes.
+``decision`` decides whether two graphs are equivalent, and explains why; ``targets`` has the
+interventions under which. ``classes`` enumerates all graphs equivalent to one, exactly or by the
+scores of data, and all classes on a few nodes; ``class_members`` stores them and ``class_summary``
+counts the marks they share. ``equations`` lists and tests the constraints of a graph, ``comparison``
+compares several graphs on data.
 """
 
 import lazy_loader

@@ -1,7 +1,10 @@
 from .class_summary import ClassSummary as ClassSummary
 from .class_summary import EdgeSummary as EdgeSummary
+from .classes import Atlas as Atlas
 from .classes import EmpiricalClass as EmpiricalClass
+from .classes import atlas as atlas
 from .comparison import Comparison as Comparison
+from .decision import EquivalenceVerdict as EquivalenceVerdict
 from .decision import distinguishing_subgraph as distinguishing_subgraph
 from .decision import markov_equivalent as markov_equivalent
 from .decision import same_skeleton_and_colliders as same_skeleton_and_colliders
@@ -9,9 +12,6 @@ from .decision import same_skeleton_and_v_structures as same_skeleton_and_v_stru
 from .equations import Constraint as Constraint
 from .equations import ConstraintTests as ConstraintTests
 from .exclusion import Exclusion as Exclusion
-from .explanation import EquivalenceVerdict as EquivalenceVerdict
 from .independence import IndependenceTests as IndependenceTests
 from .independence import NonGaussianity as NonGaussianity
 from .mark_evidence import MarkEvidence as MarkEvidence
-from .skeleton_atlas import Atlas as Atlas
-from .skeleton_atlas import atlas as atlas

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bowfree import _core
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary, member_count
 from bowfree.equivalence.decision import adjacency, aligned
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
@@ -136,26 +135,13 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
     graph: MixedGraph
     method: str
     complete: bool
-    _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, computed on demand
+    _factors: tuple[Factor, ...]
     targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
     kind: Kinds = field(default="perfect", kw_only=True)
     source: Context | None = field(default=None, kw_only=True, repr=False)
 
     def _context(self) -> Context:
         return replace(self.source, graph=self.graph) if self.source else Context(self.graph)
-
-    @cached_property
-    def _sizes(self) -> tuple[int, ...]:
-        if self._listed is not None:
-            return tuple(len(factor.marks) for factor in self._listed)
-        return tuple(_core.collider_sizes(*self.graph._bits()))
-
-    @cached_property
-    def _factors(self) -> tuple[Factor, ...]:
-        if self._listed is not None:
-            return self._listed
-        found = _core.collider_factors(*self.graph._bits())
-        return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
 
     @cached_property
     def _edges(self) -> list[tuple[int, int]]:
@@ -166,7 +152,7 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
     @property
     def size(self) -> int:
         """Number of members; unlike ``len`` it may exceed ``sys.maxsize``."""
-        return math.prod(self._sizes)
+        return math.prod(len(factor.marks) for factor in self._factors)
 
     def __len__(self) -> int:
         if self.size > sys.maxsize:
@@ -219,8 +205,8 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         counts = np.zeros((len(self._edges), 1 + max(EDGES)), dtype=object)  # column: the mark
         for e, mark in enumerate(self._orientations.own):
             counts[e, mark] = self.size
-        for factor, size in zip(self._factors, self._sizes, strict=True):
-            times = self.size // max(size, 1)  # a class may be empty, see permitted_by
+        for factor in self._factors:
+            times = self.size // max(len(factor.marks), 1)  # it may be empty, see permitted_by
             for column, e in enumerate(factor.edges):
                 seen = np.bincount(factor.marks[:, column], minlength=counts.shape[1])
                 counts[e] = [times * int(k) for k in seen]

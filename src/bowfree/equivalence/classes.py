@@ -15,13 +15,18 @@ same collider triples it repeatedly changes single edges, and keeps graphs whose
 epsilon of the original. With a tiny epsilon and a population covariance matrix the result
 approximates the exact class; a larger epsilon includes neighboring classes, which makes bounds on
 effects conservative (section 4.1).
+
+:func:`atlas` classifies all BAPs on a few labeled nodes. Renaming nodes maps classes to classes, so
+that one skeleton of each isomorphism class is examined, and counted as often as it can be labeled.
+With targets, only renamings that map targets to targets are used.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, compress, product
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -31,12 +36,23 @@ from bowfree import _core
 from bowfree.data.options import DataOptions
 from bowfree.equivalence.class_members import EquivalenceClass, Factor, single_factor
 from bowfree.equivalence.decision import algebra_seed
-from bowfree.equivalence.targets import Targets, TargetSets, read_targets, targets_of
+from bowfree.equivalence.targets import (
+    OBSERVED,
+    Kinds,
+    Targets,
+    TargetSets,
+    read_targets,
+    targets_of,
+)
 from bowfree.errors import BowfreeError, DataError
+from bowfree.graph.encodings import EDGES, masks_of_states
 from bowfree.graph.mixed_graph import GraphLike, MixedGraph, graph_of
 from bowfree.model.context import Context, context_of
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Kind, Means, Method, Missing, Penalty, Rng, public
+from bowfree.results.display import count
+from bowfree.results.rows import Row, RowTable
+from bowfree.results.serialization import ToDict
 from bowfree.validation import check_choice, check_count, check_nonnegative
 
 ClassMethod = Literal["exact", "edge-changes", "colliders"]
@@ -156,18 +172,17 @@ def class_by_components(
     if conditions.any and method != "exact":
         raise BowfreeError(f"method = {method!r}: targets require method='exact'")
     conditions.check_identified_skeleton("a class")
-    factors, complete = None, True
-    if method != "colliders":
+    if method == "colliders":
+        found = _core.collider_factors(*g._bits())
+    else:
         found = _core.class_factors(
             *g._bits(), method == "exact", seed, limit, time_limit, conditions.core, progress
         )
-        factors = tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
-        complete = all(done for _, _, done in found)
     made = EquivalenceClass(
         g,
         method,
-        complete,
-        factors,
+        all(complete for _, _, complete in found),
+        tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found),
         targets=conditions.sets,
         kind=conditions.kind,
         source=context,
@@ -307,3 +322,138 @@ def empirical_class(
         epsilon=float(epsilon),
         source=Context(g, moments, space=context.space, rule=rule),
     )
+
+
+LARGEST = 5
+_COUNTS = ("orbit", "n_baps", "n_classes", "largest_class", "n_split")
+
+
+@dataclass(frozen=True, repr=False)
+class Atlas(RowTable, ToDict):
+    """All labeled BAPs on d nodes by skeleton and class.
+
+    Attributes
+    ----------
+    d : int
+        Number of nodes; they are called x1, x2, ...
+    rows : tuple of Row
+        One for each unlabeled skeleton, by number of edges: ``skeleton`` (the edges of one labeled
+        skeleton), ``orbit`` (number of labeled skeletons), ``n_baps``, ``n_classes``,
+        ``largest_class`` and ``n_split`` (classes that single-edge changes do not connect), all per
+        labeled skeleton, and ``split_example`` (a member of such a class, or None).
+    targets : tuple of tuple of str
+        The nodes intervened on in each condition; ``((),)`` is one observational condition.
+    kind : {"perfect", "mechanism", "activity", "noise"} or tuple of them
+        Kind of the interventions; one for each condition if they differ.
+    """
+
+    d: int
+    rows: tuple[Row, ...]
+    targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
+    kind: Kinds = field(default="perfect", kw_only=True)
+
+    @property
+    def n_baps(self) -> int:
+        """The number of labeled BAPs."""
+        return sum(entry.orbit * entry.n_baps for entry in self.rows)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of exact equivalence classes."""
+        return sum(entry.orbit * entry.n_classes for entry in self.rows)
+
+    @property
+    def n_split(self) -> int:
+        """The number of classes that single-edge changes do not connect."""
+        return sum(entry.orbit * entry.n_split for entry in self.rows)
+
+    def classes(self) -> Iterator[EquivalenceClass]:
+        """Yield all classes, one labeled skeleton after the other; 87,219 for d = 5."""
+        empty = MixedGraph(_node_names(self.d))
+        pairs = list(combinations(range(self.d), 2))
+        for present in product((False, True), repeat=len(pairs)):
+            edges = list(compress(pairs, present))
+            seen: set[MixedGraph] = set()
+            for marks in product(EDGES, repeat=len(edges)):
+                graph = empty._with(*masks_of_states(self.d, marks, edges))
+                if graph in seen or not graph.is_acyclic():
+                    continue
+                found = equivalence_class(graph, targets=self.targets, kind=self.kind)
+                seen.update(found)
+                yield found
+
+    def _headline(self) -> str:
+        return (
+            f"{count(self.n_baps, 'BAP')} on {count(self.d, 'labeled node')} in "
+            f"{count(self.n_classes, 'class', 'classes')}"
+        )
+
+    def _sections(self) -> Iterator[str]:
+        yield (
+            f"{self._headline()} ({count(len(self.rows), 'skeleton')} up to renaming; "
+            f"{self.n_split} classes not connected by single-edge changes)"
+        )
+        conditions = Targets(_node_names(self.d), self.targets, self.kind)
+        if conditions.any:
+            yield conditions.describe()
+
+    def _content(self) -> Any:
+        totals = {name: getattr(self, name) for name in ("d", "n_baps", "n_classes", "n_split")}
+        conditions = {"targets": self.targets, "kind": self.kind}
+        return {**totals, **conditions, "skeletons": self.rows}
+
+
+@public
+def atlas(
+    d: int,
+    *,
+    targets: TargetSets | None = None,
+    kind: Kind | Sequence[Kind] = "perfect",
+    rng: Rng = None,
+    n_jobs: int | None = None,
+) -> Atlas:
+    """Classify all labeled BAPs on d nodes into exact equivalence classes.
+
+    Parameters
+    ----------
+    d : int
+        Number of nodes, 1 to 5. They are called x1, x2, ...
+    targets, kind, rng
+        As for :func:`bowfree.equivalence_class`.
+
+    Examples
+    --------
+    >>> import bowfree as bf
+    >>> print(bf.equivalence.atlas(3))  # doctest: +ELLIPSIS
+    62 BAPs on 3 labeled nodes in 11 classes (4 skeletons up to renaming; 0 classes ...)
+
+    An experiment on one node distinguishes more of them:
+
+    >>> bf.equivalence.atlas(3, targets=[(), ("x1",)]).n_classes
+    26
+    """
+    d = check_count("d", d, 1)
+    if d > LARGEST:
+        raise BowfreeError(
+            f"d = {d}: there are too many BAPs to classify; d is at most {LARGEST}, and "
+            "equivalence_class lists the class of one graph"
+        )
+    names = _node_names(d)
+    conditions = read_targets(targets, kind, names)
+    conditions.check_identified_skeleton("an atlas")
+    given, empty = conditions.core, MixedGraph(names)
+    entries = []
+    for row in _core.atlas(d, algebra_seed(rng), Budget(n_jobs=n_jobs).n_threads, given):
+        edges, *counts, example = row
+        entries.append(
+            Row(
+                skeleton=tuple((names[i], names[j]) for i, j in edges),
+                **dict(zip(_COUNTS, counts, strict=True)),
+                split_example=empty._with(*masks_of_states(d, example, edges)) if example else None,
+            )
+        )
+    return Atlas(d, tuple(entries), targets=conditions.sets, kind=conditions.kind)
+
+
+def _node_names(d: int) -> tuple[str, ...]:
+    return tuple(f"x{i + 1}" for i in range(d))

@@ -16,7 +16,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.parameters import GraphClass, complete_docstring
 from bowfree.search.result import TOLERANCE, ScoredGraph, runs_agree
-from bowfree.space.random_graphs import default_burn_in
+from bowfree.space.search_space import default_burn_in
 from bowfree.validation import as_list, check_choice, check_count, check_positive
 
 StrategyName = Literal["ils", "restart"]

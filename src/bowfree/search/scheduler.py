@@ -30,8 +30,7 @@ from bowfree.errors import BowfreeError, CheckpointError
 from bowfree.graph.encodings import Bits, graph_of_bits, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
-from bowfree.parallel.budget import Budget
-from bowfree.parallel.tasks import LazyTasks, run_tasks
+from bowfree.parallel.budget import Budget, LazyTasks, run_tasks
 from bowfree.search.plan import (
     CLIMB,
     RUN_KINDS,

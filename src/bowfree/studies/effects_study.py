@@ -41,7 +41,7 @@ from bowfree.parameters import Method, Rng, public
 from bowfree.results.rows import Row
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
-from bowfree.space.random_graphs import random_bap
+from bowfree.space.search_space import random_bap
 from bowfree.studies.runner import Study, markdown_table, simulate
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, check_count

@@ -21,7 +21,7 @@ from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import parse
 from bowfree.parallel.budget import random_generator
 from bowfree.parameters import Rng, public
-from bowfree.space.random_graphs import Method, random_bap
+from bowfree.space.search_space import Method, random_bap
 from bowfree.studies.runner import Study, markdown_table
 from bowfree.validation import check_count
 

@@ -24,8 +24,7 @@ from bowfree.data.moments import Moments
 from bowfree.data.nominal import split_blocks
 from bowfree.errors import WorkersLost
 from bowfree.graph.encodings import States
-from bowfree.parallel.budget import Budget
-from bowfree.parallel.tasks import LazyTasks, run_tasks
+from bowfree.parallel.budget import Budget, LazyTasks, run_tasks
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.posterior import GraphPosterior
 from bowfree.uncertainty.structure_samples import have_mixed

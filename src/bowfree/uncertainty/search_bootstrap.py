@@ -36,8 +36,7 @@ from bowfree.model.effect_tables import (
     effect_table,
     quantities,
 )
-from bowfree.parallel.budget import Budget, Progress
-from bowfree.parallel.tasks import LazyTasks
+from bowfree.parallel.budget import Budget, LazyTasks, Progress
 from bowfree.parameters import Errors, GraphClass, Method, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.frozen import Frozen

@@ -39,8 +39,7 @@ from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import quote
 from bowfree.model.context import ScoringRule
-from bowfree.parallel.budget import Budget, Progress
-from bowfree.parallel.tasks import LazyTasks
+from bowfree.parallel.budget import Budget, LazyTasks, Progress
 from bowfree.parameters import GraphClass, Method, Penalty, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count
 from bowfree.results.frozen import Frozen
