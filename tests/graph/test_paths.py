@@ -81,19 +81,6 @@ def test_treks_of_figure_1b():
 
 @given(admgs(max_nodes=5))
 @settings(max_examples=60)
-def test_treks_read_the_same_both_ways(g):
-    for i in g.nodes:
-        for j in g.nodes:
-            there = list(g.treks(i, j))
-            assert len(set(there)) == len(there)
-            assert {t.reversed() for t in there} == set(g.treks(j, i))
-            assert all(g.has_edge(str(t)) for t in there)
-            assert all(t.nodes[0] == i and t.nodes[-1] == j for t in there)
-            assert set(g.treks(i, j, simple=True)) == {t for t in there if t.is_simple}
-
-
-@given(admgs(max_nodes=5))
-@settings(max_examples=60)
 def test_treks_are_the_pairs_of_directed_paths_with_a_common_top(g):
     tops = [(v, v) for v in g.nodes]
     tops += [pair for a, b in g.bidirected for pair in ((a, b), (b, a))]
@@ -105,7 +92,10 @@ def test_treks_are_the_pairs_of_directed_paths_with_a_common_top(g):
                 for left in g.directed_paths(a, i)
                 for right in g.directed_paths(b, j)
             } - {Trek((i,), (i,))}
-            assert set(g.treks(i, j)) == expected
+            found = list(g.treks(i, j))
+            assert set(found) == expected == {trek.reversed() for trek in g.treks(j, i)}
+            assert len(found) == len(expected)
+            assert set(g.treks(i, j, simple=True)) == {trek for trek in found if trek.is_simple}
 
 
 @given(admgs(max_nodes=5))
