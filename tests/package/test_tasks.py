@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import bowfree as bf
-from bowfree.parallel.budget import Budget
-from bowfree.parallel.budget import run_task
+from bowfree.parallel.budget import Budget, run_task
 from odd_executors import Backwards, Clumsy, Forgetful
 from search_cases import same_search
 

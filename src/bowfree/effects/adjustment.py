@@ -28,6 +28,7 @@ from itertools import combinations, islice, permutations
 from typing import ClassVar
 
 from bowfree.equivalence.class_members import EquivalenceClass, class_components
+from bowfree.equivalence.decision import adjacency
 from bowfree.errors import GraphError
 from bowfree.graph.encodings import (
     BACKWARD,
@@ -393,9 +394,7 @@ def class_graphs(
 def _allowed(questions: list[Question]) -> int:
     """Return the mask of the nodes that are allowed in all graphs and near the exposure."""
     first = questions[0]
-    graph = first.graph
-    masks = zip(graph._parents, graph._children(), graph._spouses, strict=True)
-    allowed = closure([p | c | s for p, c, s in masks], 1 << first.x | 1 << first.y)
+    allowed = closure(adjacency(first.graph), 1 << first.x | 1 << first.y)
     for question in questions:
         allowed &= question.allowed
     return allowed

@@ -32,7 +32,13 @@ from bowfree.equivalence.decision import aligned
 from bowfree.errors import BowfreeError, FitWarning, warn
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import context_of
-from bowfree.model.effect_tables import EffectMatrices, effect_pairs, effect_table, quantities
+from bowfree.model.effect_tables import (
+    Column,
+    EffectMatrices,
+    effect_pairs,
+    effect_table,
+    quantities,
+)
 from bowfree.model.fitting import fit_cells, fit_moments
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Means, Missing, public
@@ -163,31 +169,20 @@ class EffectBounds(EffectMatrices, Frozen):
                 "the class was chosen by a search: the bounds account neither for this choice nor "
                 "for sampling error; averaged_effects does"
             )
-        pairs = effect_pairs(self.nonzero > 0)
+        sign, nonzero, noise = self.sign, self.nonzero, 1e-10 * self.max_abs
+        pairs = effect_pairs(nonzero > 0)
         if not pairs:
             yield "no member has an effect of one variable on another"
             return
-        numbers = {
-            "lower": self.lower,
-            "upper": self.upper,
-            "min |.|": self.min_abs,
-            "mean": self.mean,
+        columns: dict[str, Column] = {
+            "lower": quantities(self.lower, 4, noise),
+            "upper": quantities(self.upper, 4, noise),
+            "min |.|": quantities(self.min_abs, 4, noise),
+            "mean": quantities(self.mean, 4, noise),
+            "non-zero in": lambda i, j: percent(float(nonzero[i, j])),
+            "sign": lambda i, j: "-?+"[sign[i, j] + 1],
         }
-        sign, nonzero = self.sign, self.nonzero
-        yield effect_table(
-            "effect",
-            self.names,
-            pairs,
-            {
-                **{
-                    heading: quantities(matrix, 4, 1e-10 * self.max_abs)
-                    for heading, matrix in numbers.items()
-                },
-                "non-zero in": lambda i, j: percent(float(nonzero[i, j])),
-                "sign": lambda i, j: "-?+"[sign[i, j] + 1],
-            },
-            size=self.max_abs,
-        )
+        yield effect_table("effect", self.names, pairs, columns, size=self.max_abs)
         without = len(self.names) * (len(self.names) - 1) - len(pairs)
         if without:
             yield f"{count(without, 'other pair')} without an effect in any member"
@@ -466,12 +461,5 @@ def _result(
     complete: bool,
     counter: _core.EffectCounter,
 ) -> EffectBounds:
-    matrices: dict[str, Any] = {name.replace("sum", "mean"): m for name, m in total.items()}
-    return EffectBounds(
-        names=names,
-        **matrices,
-        n_members=size,
-        complete=complete,
-        n_fits=counter.n_fits,
-        n_uncertified=counter.n_uncertified,
-    )
+    matrices = [total[name] for name in MATRICES]
+    return EffectBounds(names, *matrices, size, complete, counter.n_fits, counter.n_uncertified)

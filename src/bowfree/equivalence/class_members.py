@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -22,7 +22,15 @@ import numpy.typing as npt
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary, member_count
 from bowfree.equivalence.decision import adjacency, aligned
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
-from bowfree.graph.encodings import EDGES, States, masks_of_states, members, states_of_graph
+from bowfree.graph.encodings import (
+    EDGES,
+    States,
+    closure,
+    masks_of_states,
+    members,
+    singletons,
+    states_of_graph,
+)
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import describe
 from bowfree.model.context import Context
@@ -329,35 +337,26 @@ def single_factor(marks: States) -> Factor:
     return Factor(tuple(range(marks.shape[1])), marks)
 
 
-def class_components(members: EquivalenceClass) -> Iterator[Orientations]:
+def class_components(whole: EquivalenceClass) -> Iterator[Orientations]:
     """Yield the orientations of each connected component of the skeleton.
 
     A factor of several components (an empirical class is one factor) joins them.
     """
-    part = list(range(len(members.graph)))  # union-find: nodes point to the smallest of their part
-
-    def root(v: int) -> int:
-        while part[v] != v:
-            v = part[v]
-        return v
-
-    def join(nodes: Iterable[int]) -> None:
-        roots = sorted({root(v) for v in nodes})
-        for other in roots[1:]:
-            part[other] = roots[0]
-
-    edges = members._edges
-    for pair in edges:
-        join(pair)
-    for factor in members._factors:
-        join(v for e in factor.edges for v in edges[e])
-    for home in sorted({root(i) for i, _ in edges}):
-        own = [e for e, (i, _) in enumerate(edges) if root(i) == home]
+    near, edges = adjacency(whole.graph), whole._edges
+    for factor in whole._factors:
+        joined = singletons(v for e in factor.edges for v in edges[e])
+        for v in members(joined):
+            near[v] |= joined
+    rest = singletons(i for i, _ in edges)
+    while rest:
+        nodes = closure(near, rest & -rest)
+        rest &= ~nodes
+        own = [e for e, (i, _) in enumerate(edges) if nodes >> i & 1]
         column = {e: k for k, e in enumerate(own)}
         factors = [
             Factor(tuple(column[e] for e in factor.edges), factor.marks)
-            for factor in members._factors
+            for factor in whole._factors
             if factor.edges and factor.edges[0] in column
         ]
-        marks = members._orientations.own[own]
-        yield Orientations(members.graph, [edges[e] for e in own], marks, factors)
+        marks = whole._orientations.own[own]
+        yield Orientations(whole.graph, [edges[e] for e in own], marks, factors)

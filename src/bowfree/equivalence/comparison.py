@@ -203,14 +203,11 @@ def compare(
     >>> pair.relation, round(pair.p_value, 4)
     ('nested', 0.0402)
     """
-    named = (
-        {str(name): graph for name, graph in graphs.items()}
-        if isinstance(graphs, Mapping)
-        else {
-            f"G{k}": graph
-            for k, graph in enumerate(as_list("graphs", graphs, "graphs", GraphError), start=1)
-        }
-    )
+    if isinstance(graphs, Mapping):
+        named = {str(name): graph for name, graph in graphs.items()}
+    else:
+        listed = as_list("graphs", graphs, "graphs", GraphError)
+        named = {f"G{k}": graph for k, graph in enumerate(listed, start=1)}
     if not named:
         raise BowfreeError("no graphs to compare: pass a mapping from names to graphs, or a list")
     first, *others = (graph_of(graph) for graph in named.values())
@@ -292,17 +289,8 @@ def _pair(one: Fitted, other: Fitted) -> Row:
         p_value = 2 * float(ndtr(-abs(statistic)))
         weights = _vuong_weights((small, X), (large, Y))
         p_distinct = weighted_chi2_tail(weights**2, len(X) * variance)
-    return Row(
-        a=a,
-        b=b,
-        relation=relation,
-        loglik=loglik,
-        test=test,
-        statistic=statistic,
-        df=df,
-        p_value=p_value,
-        p_distinguishable=p_distinct,
-    )
+    found = {"test": test, "statistic": statistic, "df": df, "p_value": p_value}
+    return Row(a=a, b=b, relation=relation, loglik=loglik, **found, p_distinguishable=p_distinct)
 
 
 def _difference_factor(small: Fit, large: Fit) -> float:

@@ -119,28 +119,18 @@ def target_names(names: Sequence[str]) -> str:
 def read_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes: Names) -> Targets:
     """Validate targets and kinds and drop redundant conditions; None is one observational one."""
     one = isinstance(kind, str)
-    words: list[Kind]
-    words = [kind] if isinstance(kind, str) else [*as_list("kind", kind, "kinds of interventions")]
+    words: list[Kind] = [kind] if one else as_list("kind", kind, "kinds of interventions")
     for word in words:
         check_choice("kind", word, _KINDS)
     if targets is None and isinstance(kind, str):
         return Targets(nodes, OBSERVED, kind)
-    if targets is None:
-        raise BowfreeError(
-            f"kind = {short_repr(kind)} requires targets: pass those of each condition, as in "
-            "[(), ('x',)]"
-        )
-    if isinstance(targets, str):
+    listed = [] if targets is None else as_list("targets", targets, "sets of nodes")
+    if isinstance(targets, str) or not listed:
         raise BowfreeError(
             f"targets is {short_repr(targets)}: pass the targets of each condition, as in "
             "[(), ('x',)]; () is an observational condition"
         )
-    found = [target_set(item, nodes) for item in as_list("targets", targets, "sets of nodes")]
-    if not found:
-        raise BowfreeError(
-            "targets is empty: pass the targets of each condition, as in [(), ('x',)]; () is an "
-            "observational condition"
-        )
+    found = [target_set(item, nodes) for item in listed]
     words = words * len(found) if one else words
     if len(words) != len(found):
         raise BowfreeError(
