@@ -28,7 +28,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -55,11 +55,10 @@ from bowfree.results.display import (
     TextDisplay,
     count,
     number,
-    p_cell,
     significant,
 )
 from bowfree.results.frozen import Frozen
-from bowfree.results.rows import Row, RowTable, data_frame
+from bowfree.results.rows import Row, RowTable, data_frame, row_table
 from bowfree.results.serialization import ToDict
 from bowfree.text_reading import join_names
 from bowfree.validation import as_list
@@ -102,7 +101,14 @@ class ModificationIndices(RowTable, ToDict, EdgeLookup[Row]):
     cycles: tuple[Edge, ...]
     names: tuple[str, ...]
     n: float
-    _columns = ("a", "mark", "b", "index", "p_value", "expected_change", "std_all")
+    _columns: ClassVar = ("a", "mark", "b", "index", "p_value", "expected_change", "std_all")
+    _cells: ClassVar = {
+        "edge": lambda row: edge_label(row.a, row.mark, row.b),
+        "index": "index:.3f",
+        "p": "p_value:p",
+        "expected change": lambda row: significant(row.expected_change, 4),
+        "std. all": "std_all:.3f",
+    }
 
     def _at_edge(self, i: int, mark: Literal["->", "<->"], j: int) -> Row:
         edge = (self.names[i], mark, self.names[j])
@@ -126,18 +132,7 @@ class ModificationIndices(RowTable, ToDict, EdgeLookup[Row]):
 
     def _sections(self) -> Iterator[str | Table]:
         if self.rows:
-            cells = [
-                (
-                    edge_label(row.a, row.mark, row.b),
-                    number(row.index),
-                    p_cell(row.p_value),
-                    significant(row.expected_change, 4),
-                    number(row.std_all),
-                )
-                for row in self.rows
-            ]
-            headings = ("edge", "index", "p", "expected change", "std. all")
-            yield Table(headings, cells, most=MOST_ROWS, rest="smaller ones: to_frame() has all")
+            yield row_table(self.rows, self._cells, rest="smaller ones: to_frame() has all")
         else:
             yield "no edge can be added"
         skipped = [
@@ -416,16 +411,13 @@ def residuals(fit: Fit, data: Any) -> CaseResiduals:
 
 
 def _mean(fit: Fit, method: str) -> Floats:
-    if isinstance(fit.moments, JointMoments):
-        raise DataError(
-            f"{method} requires the means of the variables, and each condition has its own: fit one "
-            "condition"
+    if fit.mean is None or isinstance(fit.moments, JointMoments):
+        why = (
+            "each condition has its own: fit one condition"
+            if isinstance(fit.moments, JointMoments)
+            else "a covariance matrix has none: fit the data themselves, or bowfree.Moments with a mean"
         )
-    if fit.mean is None:
-        raise DataError(
-            f"{method} requires the means of the variables, and a covariance matrix has none: fit "
-            "the data themselves, or bowfree.Moments with a mean"
-        )
+        raise DataError(f"{method} requires the means of the variables, and {why}")
     return fit.mean
 
 

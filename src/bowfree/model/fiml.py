@@ -177,8 +177,12 @@ def _climb(point: _Point) -> tuple[_Point, bool, float, Floats, int]:
         small = decrement <= _STALLED_GAIN * total
         if decrement <= _GAIN * total or (small and decrement > previous / 2):
             return point, definite, decrement, gradient, n_iter
-        ahead = _line_search(point, step, float(gradient @ step))
-        if ahead is None:  # only rounding is left
+        slope = float(gradient @ step)
+        for k in range(40):
+            ahead = point.moved(0.5**k * step)
+            if ahead.loglik >= point.loglik + 1e-4 * 0.5**k * slope:
+                break
+        else:  # only rounding is left
             return point, definite and small, decrement, gradient, n_iter
         point, previous = ahead, decrement
     return point, False, decrement, gradient, n_iter
@@ -200,15 +204,6 @@ def _ascent(gradient: Floats, H: Floats) -> tuple[Floats, float, bool]:
     along = vectors.T @ (scale * gradient)
     step = scale * (vectors @ (along / bent))
     return step, float(along @ (along / bent)) / 2, bool(eigenvalues[0] > least)
-
-
-def _line_search(point: _Point, step: Floats, slope: float) -> _Point | None:
-    for k in range(40):
-        share = 0.5**k
-        ahead = point.moved(share * step)
-        if ahead.loglik >= point.loglik + 1e-4 * share * slope:
-            return ahead
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,14 +274,18 @@ class FullInformation:
     def expected_chi2(self, test: TestKind) -> tuple[float, float]:
         """Return Yuan and Bentler's traces: saturated minus graph, saturated minus baseline."""
         found, patterns = self.rows.saturated, self.rows.patterns
-        meat = patterns.score_products(self.rows.X, found.mean, found.Sigma, self.rows.weights)
         J = safe_inverse(patterns.information(found.mean, found.Sigma))
-        most = float(np.sum(J * meat))
+        most = float(np.sum(J * self._saturated_products()))
         graph, baseline = (
             float(np.sum(safe_inverse(point.derivatives()[1]) * point.score_products()))
             for point in (self._graph, self._baseline)
         )
         return most - graph, most - baseline
+
+    def _saturated_products(self) -> Floats:
+        """Return the sum over rows of the outer product of their scores in the saturated model."""
+        rows, found = self.rows, self.rows.saturated
+        return rows.patterns.score_products(rows.X, found.mean, found.Sigma, rows.weights)
 
     def approximation(self, test: TestKind) -> Approximation:
         """Return distances from the saturated mean and Sigma as if rows were complete.
@@ -300,8 +299,7 @@ class FullInformation:
         A = patterns.information(found.mean, found.Sigma) / n
         Gamma = safe_inverse(A)
         if test != "standard":
-            meat = patterns.score_products(self.rows.X, found.mean, found.Sigma, self.rows.weights)
-            Gamma = Gamma @ meat @ Gamma / n
+            Gamma = Gamma @ self._saturated_products() @ Gamma / n
         d = len(found.mean)
         W = np.zeros_like(A)
         W[:d, :d] = inverse_covariance(found.Sigma)

@@ -41,7 +41,7 @@ from bowfree.model.inference import (
 from bowfree.parameters import StandardErrorKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, number, p_cell, p_text
 from bowfree.results.frozen import lock_arrays
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 
 
@@ -292,12 +292,16 @@ class JointFit(Fit):
     def _by_condition(self) -> Iterator[str | Table]:
         yield ""
         yield "Conditions:"
-        rows = [
-            (c.name, f"{c.n:.0f}", ", ".join(c.targets), *map(number, (c.loglik, c.chi2, c.srmr)))
-            for c in self.conditions
-        ]
-        heads = ("", "n", "targets", "Log-likelihood", "Chi-square", "SRMR")
-        yield Table(heads, rows, left=(0, 2), most=MOST_ROWS, rest="more: fit.conditions has all")
+        cells: dict[str, Cell] = {
+            "": "name",
+            "n": "n:.0f",
+            "targets": lambda row: ", ".join(row.targets),
+            "Log-likelihood": "loglik:.3f",
+            "Chi-square": "chi2:.3f",
+            "SRMR": "srmr:.3f",
+        }
+        rest = "more: fit.conditions has all"
+        yield row_table(self.conditions, cells, left=(0, 2), rest=rest)
         yield f"Parameters shared by all conditions: {self.sharing_test()}"
 
 

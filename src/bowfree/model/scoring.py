@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,8 @@ from bowfree.model.context import context_of
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_moments
 from bowfree.parameters import Correlation, Errors, Means, Method, Missing, Penalty, public
-from bowfree.results.display import MOST_ROWS, Table, count
-from bowfree.results.rows import Row, RowTable
+from bowfree.results.display import Table, count
+from bowfree.results.rows import Row, RowTable, row_table
 from bowfree.results.serialization import ToDict
 
 Floats = npt.NDArray[np.float64]
@@ -54,6 +54,11 @@ class DistrictScores(RowTable, ToDict):
     """
 
     rows: tuple[Row, ...]
+    _cells: ClassVar = {
+        "district": lambda row: ", ".join(map(quote, row.district)),
+        "score": "score:.6f",
+        "": lambda row: "" if row.certified else "not certified",
+    }
 
     @property
     def total(self) -> float:
@@ -65,16 +70,7 @@ class DistrictScores(RowTable, ToDict):
 
     def _sections(self) -> Iterator[str | Table]:
         yield f"score {self.total:.6f}, the sum over {count(len(self), 'district')}"
-        rows = [
-            (
-                ", ".join(map(quote, row.district)),
-                f"{row.score:.6f}",
-                "" if row.certified else "not certified",
-            )
-            for row in self.rows
-        ]
-        rest = "more: to_frame() has all"
-        yield Table(("district", "score", ""), rows, left=(0, 2), most=MOST_ROWS, rest=rest)
+        yield row_table(self.rows, self._cells, left=(0, 2))
 
 
 @public
