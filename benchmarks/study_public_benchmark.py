@@ -127,10 +127,6 @@ class BenchmarkStudy(Study):
         """Return the mean F-scores over the data sets: `kind` is "found", "mean" or "best"."""
         return _average([getattr(row, kind) for row in self.rows])
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record for each data set."""
-        return [row.to_dict() for row in self.rows]
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers."""
         return {

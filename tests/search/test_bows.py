@@ -138,16 +138,6 @@ def test_the_effect_of_an_instrument_is_estimated():
     assert one.graph == two.graph == result.graph
 
 
-def test_beyond_twelve_variables():
-    """There the screen chooses moves."""
-    rng = np.random.default_rng(0)
-    data = instrument(500, 7) | {f"v{k}": rng.standard_normal(500) for k in range(10)}
-    known = bf.Knowledge(required=["x -> y", "x <-> y"], forbidden=["z -- y"])
-    result = bf.greedy_search(data, knowledge=known, rng=0, restarts=1, rounds=1)
-    assert result.graph.bows() == (("x", "y"),)
-    assert result.score == pytest.approx(bf.score(result.graph, data), abs=1e-9)
-
-
 @pytest.mark.parametrize(
     "call",
     [

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import signal
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -155,20 +154,6 @@ def test_a_place_that_cannot_be_written_to_shows_before_the_search(tmp_path):
     for path in (tmp_path / "nowhere" / "search.json", tmp_path):
         with pytest.raises(bf.errors.CheckpointError, match=r"cannot be (written|read)"):
             bf.greedy_search(**SMALL, checkpoint=path, progress=break_after(0))
-
-
-def test_a_planted_link_is_not_followed(tmp_path):
-    treasure = tmp_path / "treasure"
-    treasure.write_text("mine")
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    path = folder / "search.json"
-    (folder / f"search.json.{os.getpid()}.tmp").symlink_to(treasure)
-    (folder / ".search.json.abcdefgh.tmp").symlink_to(treasure)
-    bf.greedy_search(**SMALL, checkpoint=path)
-    assert treasure.read_text() == "mine"
-    assert not path.is_symlink()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_what_a_killed_search_left_is_removed(path):

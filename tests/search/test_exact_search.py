@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 from pathlib import Path
 
@@ -75,66 +74,6 @@ def check(data: np.ndarray, max_parents: int | None, space: dict[str, object]) -
         assert result.gap == 0
         assert result.space.permits(result.graph)
         assert result.score == pytest.approx(best_of_all(data, max_parents, **space), abs=1e-9)
-
-
-def test_six_variables_by_brute_force() -> None:
-    """All orders, all partitions into districts of at most 2 nodes, all parents in the order."""
-    d, max_parents = 6, 1
-    data = sample(d, 3)
-    names = tuple(f"x{i}" for i in range(1, d + 1))
-    moments = bf.exact_search(data, penalty=0.5, graph_class="dag").moments
-    core = bf.search.exact.Setup(
-        moments, bf.SearchSpace(), bf.model.ScoringRule(0.5), bf.search.Strategy()
-    ).core()
-    constant = core.score(*bf.MixedGraph(names)._bits())
-
-    def gain(parents: dict[int, tuple[int, ...]], spouses: tuple[tuple[int, int], ...]) -> float:
-        directed = [(names[p], names[v]) for v, some in parents.items() for p in some]
-        graph = bf.MixedGraph(names, directed, [(names[a], names[b]) for a, b in spouses])
-        return core.score(*graph._bits()) - constant
-
-    def families(v: int, others: tuple[int, ...]) -> list[tuple[int, ...]]:
-        some = (c for k in range(max_parents + 1) for c in itertools.combinations(others, k))
-        return [c for c in some if v not in c]
-
-    everybody = tuple(range(d))
-    single = {(v, A): gain({v: A}, ()) for v in everybody for A in families(v, everybody)}
-    pair = {
-        (a, b, A, B): gain({a: A, b: B}, ((a, b),))
-        for a, b in itertools.combinations(everybody, 2)
-        for A in families(a, everybody)
-        for B in families(b, everybody)
-        if b not in A and a not in B
-    }
-    best = -np.inf
-    for order in itertools.permutations(everybody):
-        before = {v: order[:k] for k, v in enumerate(order)}
-        alone = {v: max(single[v, A] for A in families(v, before[v])) for v in everybody}
-        together = {
-            frozenset((a, b)): max(
-                pair[a, b, A, B]
-                for A in families(a, before[a])
-                for B in families(b, before[b])
-                if b not in A and a not in B
-            )
-            for a, b in itertools.combinations(everybody, 2)
-        }
-        best = max(best, best_partition(frozenset(everybody), alone, together))
-    result = bf.exact_search(data, penalty=0.5, max_parents=max_parents, max_district=2, rng=1)
-    assert result.proved
-    assert result.score == pytest.approx(constant + best, abs=1e-9)
-
-
-def best_partition(
-    nodes: frozenset[int], alone: dict[int, float], together: dict[frozenset[int], float]
-) -> float:
-    if not nodes:
-        return 0.0
-    a, rest = min(nodes), nodes - {min(nodes)}
-    values = [alone[a] + best_partition(rest, alone, together)]
-    for b in rest:
-        values.append(together[frozenset((a, b))] + best_partition(rest - {b}, alone, together))
-    return max(values)
 
 
 def test_dags_with_interventions() -> None:

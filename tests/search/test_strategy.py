@@ -1,5 +1,7 @@
 """What single runs do: where they end, and what the kicks are for."""
 
+import math
+from dataclasses import replace
 from itertools import combinations, pairwise, permutations
 
 import numpy as np
@@ -8,7 +10,9 @@ import pytest
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.search.plan import Strategy
+from bowfree.search import plan
+from bowfree.search.plan import Strategy, patience_for
+from bowfree.search.result import LOG_ODDS, MISSED, missed_probability
 from bowfree.search.scheduler import to_pool
 from search_cases import essence, neighbors, simulate
 
@@ -240,3 +244,118 @@ def test_the_best_stay_when_there_are_too_many():
     ranked = [(text, -0.1 * k) for k, text in enumerate(texts)]
     for offers in (ranked, ranked[::-1], ranked[1::2] + ranked[::2]):
         assert kept(offers, keep=3) == {text for text, _ in ranked[:3]}
+
+
+# --- a bound on the work of one run: what it cuts off, that it cuts at the same place, and says so
+
+
+D = 14
+
+
+@pytest.fixture
+def little_work(monkeypatch):
+    """Let a run do a hundredth of what it needs here."""
+    monkeypatch.setattr(plan, "work_for", lambda d: 1e5)
+
+
+def search(**options):
+    S, _ = simulate(3, D, max_in_degree=3)
+    return bf.greedy_search(cov=S, n=1000, rng=1, restarts=4, rounds=1, **options)
+
+
+def test_a_run_that_has_done_its_work_ends_with_the_best_it_has_met(little_work, monkeypatch):
+    monkeypatch.setattr(plan, "work_of_search_for", lambda d: 1e5)  # no work is left for kicks
+    found = search()
+    cut = [run for run in found.runs if run.hit_work_limit]
+    assert len(cut) > 1
+    assert found.complete
+    for run in cut:
+        assert run.complete
+        assert run.score == pytest.approx(bf.score(run.end, cov=found.moments.S, n=1000, ddof=0))
+        assert run.score >= max(run.path) - 1e-9
+        assert "ended at its work limit" in repr(run)
+    assert "the search ended at its work limit" in found.notes
+    assert {run.strategy for run in found.runs} == {"dag-first"}
+    assert f"{len(cut)} of {len(found.runs)} runs ended at their work limit" in str(found)
+
+
+def test_whoever_did_the_work(little_work):
+    results = [search(n_jobs=k, cache_mb=mb) for k, mb in ((1, 256), (2, 256), (1, 1e-9))]
+    assert any(run.hit_work_limit for run in results[0].runs)
+    assert {run.strategy for run in results[0].runs} == {"dag-first", "kicks"}
+    assert essence(results[0]) == essence(results[1]) == essence(results[2])
+
+
+def test_a_search_may_be_told_how_much_it_may_do():
+    whole = search()
+    done = sum(run.work for run in whole.runs)
+    enough = search(work=3 * max(8 * run.work for run in whole.runs))
+    assert essence(enough) == essence(whole)
+    cut = [
+        search(work=done / 2, n_jobs=k, cache_mb=mb) for k, mb in ((1, 256), (2, 256), (1, 1e-9))
+    ]
+    assert essence(cut[0]) == essence(cut[1]) == essence(cut[2])
+    assert any(run.hit_work_limit for run in cut[0].runs)
+    assert any("work limit" in note for note in cut[0].notes)
+    # No run goes further than the fit that ends it.
+    largest = max(run.work for run in whole.runs)
+    assert sum(run.work for run in cut[0].runs) < done / 2 + 0.1 * len(cut[0].runs) * largest
+
+
+def test_what_is_left_is_shared_out():
+    work = plan.Work.of(1000.0, 30)
+    assert work.of_each(0.0, 4) == 250
+    assert work.of_each(600.0, 4) == 100
+    usual = plan.Work.of(None, 30)
+    assert usual.of_each(0.0, 4) == usual.of_each(1e10, 24) == plan.work_for(30)
+    assert plan.Work.of(np.inf, 30).of_each(1e12, 3) == plan.work_for(30)
+
+
+# --- the probability that a search has missed a better graph --------------------------------------
+
+
+@pytest.fixture(scope="module")
+def result():
+    return bf.greedy_search(bf.datasets.load_demo(), rng=1)
+
+
+def with_runs(result, ends, *, start=0.0, kind="climb"):
+    return [replace(result.runs[0], path=(start,), score=end, strategy=kind) for end in ends]
+
+
+@pytest.mark.parametrize(
+    ("n_best", "n_others", "agree"), [(3, 21, True), (2, 22, False), (0, 5, False), (0, 0, False)]
+)
+def test_one_independent_run_in_eight(result, n_best, n_others, agree):
+    runs = with_runs(result, [1.0] * n_best + [0.5] * n_others)
+    found = replace(result, runs=tuple(runs), score=1.0).confidence
+    assert (found.independent, found.independent_at_best) == (n_best + n_others, n_best)
+    assert found.runs_agree is found.reliable is agree
+    assert ("a better graph may exist" in str(found)) is not agree
+    assert found.missed == MISSED[agree]
+    # The search continues for longer if its runs disagree.
+    assert patience_for(10, n_best + n_others, n_best) == (3 if agree else 8)
+
+
+def test_more_variables_than_twelve():
+    def missed(n_edges, n_best):
+        return missed_probability(24, n_best, n_best, n_nodes=30, n_edges=n_edges)
+
+    twin = 1 / (1 + math.exp(-(LOG_ODDS[0] + LOG_ODDS[1] * 1.5 + LOG_ODDS[2] * math.log(5))))
+    assert missed(45, 4) == pytest.approx(twin)
+    # Misses are more likely in denser graphs and if fewer runs reach the best score.
+    assert missed(15, 24) < missed(45, 24) < missed(45, 0) < missed(90, 0) < missed(155, 0)
+
+
+def test_confidence_of_a_search(result):
+    assert result.confidence.independent == 24 < result.confidence.runs == len(result.runs)
+    assert result.confidence.reliable
+    assert result.to_dict()["confidence"]["at_best"] == result.confidence.at_best
+    early = bf.greedy_search(bf.datasets.load_demo(), restarts=300, rng=1, time_limit=0.02)
+    assert math.isnan(early.confidence.missed)
+    assert not early.confidence.reliable
+    assert "simulations" not in str(early)
+    dense = bf.random_sem(bf.random_bap(14, max_in_degree=3, rng=3), rng=3).sample(300, rng=3)
+    many = bf.greedy_search(dense, rng=1, restarts=4, rounds=1)
+    assert 0.1 < many.confidence.missed < 1
+    assert "a better graph may exist" in str(many)

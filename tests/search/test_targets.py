@@ -104,14 +104,6 @@ def test_all_graphs_with_all_targets(seed):
         assert row.probability == pytest.approx(odds[:, 0].sum() / odds.sum(), abs=1e-6)
 
 
-def test_a_variable_is_left_alone_somewhere():
-    rng = np.random.default_rng(4)
-    data = [bf.Condition(rows(rng, 1), targets=["y"]), bf.Condition(rows(rng, 1), targets="learn")]
-    result = bf.greedy_search(data, rng=1, **QUICK)
-    assert "y" not in result.moments.conditions[1].targets
-    assert ("2", "y") not in {(t.condition, t.variable) for t in result.targets}
-
-
 @pytest.mark.parametrize(
     ("sizes", "kind"), [((400, 3), "mechanism"), ((400, 3), "noise"), ((3, 400), "perfect")]
 )

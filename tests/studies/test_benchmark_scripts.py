@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 import bowfree as bf
 from sachs_folder import BENCH, PROTEINS, needs_bench, write_stand_ins
@@ -98,6 +99,29 @@ def test_public_benchmark(tmp_path):
     assert row.true_score == pytest.approx(bf.fit(row.truth, X).loglik - price, rel=1e-12)
     assert row.score >= row.true_score - 1e-6
     assert len(study.save(tmp_path)) == 4
+
+
+def test_leave_out_conditions():
+    """The density is that of the others, given the targets."""
+    from leave_out_conditions import leave_out_conditions
+
+    graph = bf.parse("x -> y -> z, x <-> z")
+    rng = np.random.default_rng(0)
+    tables = [dict(zip("xyz", rng.normal(size=(3, 200)), strict=True)) for _ in range(3)]
+    targets = [(), ("x",), ("y",)]
+    data = [bf.Condition(X, targets=T) for X, T in zip(tables, targets, strict=True)]
+    found = leave_out_conditions(data, graph).conditions[2]
+    fit = bf.fit(graph, data[:2])
+    X = np.column_stack(list(data[2].data.values()))
+    X = X - X.mean(axis=0)
+    S = X.T @ X / len(X)
+    cut, Omega = fit.B.copy(), fit.Omega.copy()
+    cut[1] = Omega[1] = Omega[:, 1] = 0
+    Omega[1, 1] = S[1, 1]
+    E = np.linalg.inv(np.eye(3) - cut)
+    whole = multivariate_normal(cov=E @ Omega @ E.T).logpdf(X).mean()
+    target = multivariate_normal(cov=S[1, 1]).logpdf(X[:, 1]).mean()
+    assert found.loglik == pytest.approx(whole - target, abs=1e-10)
 
 
 @needs_bench

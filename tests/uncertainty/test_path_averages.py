@@ -45,17 +45,6 @@ def test_averages_over_all_graphs(se):
     assert {row.mcse for row in found.rows} == {0.0}
 
 
-def test_interval_of_an_improbable_path():
-    average = bf.averaged_effects(ALL, penalty=1.5)
-    rows = [
-        average.path_effects(of=of, on="x", max_paths=0).effect("indirect") for of in ("y", "z")
-    ] + [average.path_effects(of="m", on="z", max_paths=0).effect("indirect")]
-    assert rows[0].probability > 0.01
-    assert 0.001 < rows[1].probability < 0.01
-    assert rows[2].probability < 0.001
-    assert [row.upper > row.lower for row in rows] == [True, True, False]
-
-
 def test_over_samples_of_chains():
     samples = bf.structure_mcmc(DATA, steps=10_000, rng=1)
     chains = bf.averaged_effects(samples)

@@ -188,6 +188,11 @@ class EffectsStudy(Study):
     complete: bool
 
     @property
+    def rows(self) -> tuple[Row, ...]:
+        """The simulations."""
+        return self.simulations
+
+    @property
     def aucs(self) -> Floats:
         """The paper's area, one for each simulation."""
         return np.array([curve.auc for curve in self.curves])
@@ -217,10 +222,6 @@ class EffectsStudy(Study):
             },
             "simulations": self.records(),
         }
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record for each simulation."""
-        return [row.to_dict() for row in self.simulations]
 
     def table_row(self) -> dict[str, str]:
         """Return the cells of the table by their headings."""

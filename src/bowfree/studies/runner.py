@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bowfree.errors import TimeIsUp
 from bowfree.parallel.budget import Budget
 from bowfree.results.display import TextDisplay
-from bowfree.results.rows import data_frame
+from bowfree.results.rows import Row, data_frame
 from bowfree.text_reading import replace_file
 
 if TYPE_CHECKING:
@@ -54,18 +54,23 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) ->
 class Study(TextDisplay):
     """Base of the results of studies: a table as data frame, text and files, and figures.
 
-    A subclass has ``records``, the rows of the data frame; ``table``, the results in Markdown;
-    ``to_dict``; and ``plot`` or ``figures``.
+    A subclass has ``rows``, or ``records``, those of the data frame; ``table``, the results in
+    Markdown; ``to_dict``; and ``plot`` or ``figures``.
     """
 
     _stem: ClassVar[str]  # of the names of files
 
     if TYPE_CHECKING:
 
-        def records(self) -> list[dict[str, Any]]: ...
+        @property
+        def rows(self) -> Sequence[Row]: ...
         def table(self) -> str: ...
         def to_dict(self) -> Any: ...
         def plot(self) -> Any: ...
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record for each row."""
+        return [row.to_dict() for row in self.rows]
 
     def figures(self) -> Mapping[str, Figure]:
         """Return the figures by the suffix of their file names; by default the one of `plot`."""

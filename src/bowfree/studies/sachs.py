@@ -118,10 +118,6 @@ class SachsStudy(Study):
             "v_structures": [found.to_dict() for found in self.named_v_structures()],
         }
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return one record for each condition."""
-        return [row.to_dict() for row in self.rows]
-
     def table(self) -> str:
         """Return one line for each condition, and the paper's v-structures, in Markdown."""
         rows = [

@@ -254,19 +254,10 @@ class AveragedEffects(EffectMatrices, EdgeLookup[Row], Frozen):
         return Row(a=self.names[i], mark=mark, b=self.names[j], probability=float(matrix[j, i]))
 
     def _content(self) -> Any:
-        numbers = (
-            "n_graphs",
-            "n_classes",
-            "confidence",
-            "count",
-            "posterior",
-            "formula",
-            "se",
-            "errors",
-        )
-        names = ("names", *self._columns, "adjacent", "classes", *numbers, "scaling")
-        more = ("nonnormal_edges", "complete", "mixed", "covers")
-        return {name: getattr(self, name) for name in (*names, *more)}
+        fields = super()._content().items()
+        own = {name: x for name, x in fields if name != "samples" and not name.startswith("_")}
+        derived = ("probability", "mcse", "adjacent", "mixed", "covers")
+        return own | {name: getattr(self, name) for name in derived}
 
     def _headline(self) -> str:
         some = f"{count(len(self.names), 'variable')}, {self.describe_graphs()}"

@@ -52,8 +52,12 @@ from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.average_result import N_BATCHES, AveragedEffects, WeightedGraphs
 from bowfree.uncertainty.mcmc import ChainPlan, sample_structures
-from bowfree.uncertainty.nonnormality import with_scaled_size
-from bowfree.uncertainty.posterior import GraphPosterior, Prior, with_tempered_errors
+from bowfree.uncertainty.posterior import (
+    GraphPosterior,
+    Prior,
+    with_scaled_size,
+    with_tempered_errors,
+)
 from bowfree.uncertainty.structure_samples import StructureSamples
 from bowfree.validation import (
     check_choice,
@@ -359,8 +363,7 @@ class Average:
         if self.nongaussian:
             F = -2 * score_graphs(self.moments, 0.0, parents, spouses, half)
         else:
-            counter = self._counter()
-            F = counter.objectives(parents, spouses, half, self.budget.seconds_left)
+            F = self._counter().objectives(parents, spouses, half, self.budget.seconds_left)
         complete, graphs = len(F) == len(graphs), graphs[: len(F)]
         n_edges = np.array([graph.n_edges for graph in graphs])
         n_own = np.zeros_like(n_edges)  # parameters of single conditions
@@ -425,9 +428,7 @@ class Average:
         formula, zero = self.settings.formula, self.settings.zero
         return effect_counter(self.moments, formula, zero, variances=True, Gamma=Gamma)
 
-    def over(
-        self, graphs: WeightedGraphs, counter: _core.EffectCounter | None = None
-    ) -> AveragedEffects:
+    def over(self, graphs: WeightedGraphs) -> AveragedEffects:
         """Average over the classes of the graphs, the heaviest class first."""
         settings, moments, conditions = self.settings, self.moments, self._conditions()
         n_graphs = len(graphs.weights)
@@ -449,7 +450,7 @@ class Average:
             order = order[: sizes.sum()]
         parents, spouses = graphs.parents[order], graphs.spouses[order]
         total, parts, weight = _core.average_classes(
-            counter or self._counter(),
+            self._counter(),
             parents,
             spouses,
             graphs.weights[order].tolist(),
@@ -507,8 +508,7 @@ class Average:
 
 def _normalize(log_weights: Floats) -> Floats:
     weights: Floats = np.exp(log_weights - log_weights.max())
-    weights /= weights.sum()
-    return weights
+    return weights / weights.sum()
 
 
 def first_of_class(parents: Bits, spouses: Bits, conditions: Targets) -> npt.NDArray[np.intp]:

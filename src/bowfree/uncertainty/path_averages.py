@@ -30,10 +30,13 @@ from bowfree.model.inference import observed_information
 from bowfree.results.display import MOST_ROWS, Table, significant
 from bowfree.results.rows import Row
 from bowfree.uncertainty.average_result import N_BATCHES, AveragedEffects
-from bowfree.uncertainty.nonnormality import fit_covariances, sandwich_of
+from bowfree.uncertainty.posterior import fit_covariances, sandwich_of
 from bowfree.validation import check_count
 
 Floats = npt.NDArray[np.float64]
+_Part = tuple[
+    float, Floats, float, float
+]  # of a mixture: weight, by batch, estimate, standard error
 
 MOST_PATHS = 100  # of one graph
 RARE = 0.01  # probability below which a single path is not listed
@@ -85,41 +88,6 @@ class AveragedPathEffects(NamedEffects):
         yield Table(heading, rows, left=(0,), most=MOST_ROWS, rest="more: to_frame() has all")
 
 
-class _Mixture:
-    """The distribution of one effect: estimates, standard errors and weights of graphs."""
-
-    def __init__(self) -> None:
-        self.parts: list[tuple[float, float, float]] = []
-        self.without_se = self.probability = 0.0
-        self.batches = np.zeros(N_BATCHES)
-
-    def add(self, weight: float, batches: Floats, estimate: float, error: float) -> None:
-        self.probability += weight
-        self.batches += batches
-        if error > 0:
-            self.parts.append((weight, estimate, error))
-        else:
-            self.without_se += weight
-
-    def row(self, name: str, confidence: float, totals: Floats) -> Row:
-        """Return the row of the effect; `totals` are the weights of all graphs by batch."""
-        parts = np.array(self.parts, dtype=np.float64).reshape(-1, 3).T
-        weights, estimates, errors = np.ascontiguousarray(parts)
-        rest = 1.0 - self.without_se
-        mean, lower, upper = _core.summarize_mixture(
-            weights, estimates, errors, confidence, rest, NEGLECTED
-        )
-        share = self.batches / np.where(totals > 0, totals, 1.0)
-        return Row(
-            effect=name,
-            probability=min(self.probability, 1.0),
-            mcse=float(share.std(ddof=1)) / math.sqrt(N_BATCHES),
-            mean=mean,
-            lower=lower,
-            upper=upper,
-        )
-
-
 def average_paths(
     average: AveragedEffects,
     of: str,
@@ -160,7 +128,7 @@ def average_paths(
         part = districts_on_paths(graph, of, on)
         before, parts = known.get(part, (0.0, np.zeros(N_BATCHES)))
         known[part] = (before + weight, parts + shares)
-    found: dict[str, _Mixture] = {name: _Mixture() for name in names}
+    found: dict[str, list[_Part]] = {name: [] for name in names}
     for graph, (weight, shares) in known.items():
         own = dict(
             zip(names, named_effects(graph, of, on, through, avoiding).values(), strict=True)
@@ -169,14 +137,32 @@ def average_paths(
             if path.length > 1:
                 own[str(path)] = effect_along(graph, path.nodes)
         for name, (estimate, error) in _estimates(graph, columns, average.se, own).items():
-            found.setdefault(name, _Mixture()).add(weight, shares, estimate, error)
-    single = [name for name in found if name not in names and found[name].probability >= RARE]
-    single.sort(key=lambda name: -found[name].probability)
+            found.setdefault(name, []).append((weight, shares, estimate, error))
     totals = batches.sum(axis=0)
-    rows = [
-        found[name].row(name, average.confidence, totals) for name in [*names, *single[:max_paths]]
-    ]
-    return AveragedPathEffects(of, on, tuple(rows), average.confidence)
+    rows = [_row(name, parts, average.confidence, totals) for name, parts in found.items()]
+    single = [row for row in rows[len(names) :] if row.probability >= RARE]
+    single.sort(key=lambda row: -row.probability)
+    listed = (*rows[: len(names)], *single[:max_paths])
+    return AveragedPathEffects(of, on, listed, average.confidence)
+
+
+def _row(name: str, parts: list[_Part], confidence: float, totals: Floats) -> Row:
+    """Return the row of an effect; `totals` are the weights of all graphs by batch."""
+    known = np.array([(w, estimate, error) for w, _, estimate, error in parts if error > 0])
+    rest = 1.0 - sum(weight for weight, _, _, error in parts if not error > 0)
+    mean, lower, upper = _core.summarize_mixture(
+        *np.ascontiguousarray(known.reshape(-1, 3).T), confidence, rest, NEGLECTED
+    )
+    batches = sum((shares for _, shares, _, _ in parts), np.zeros(N_BATCHES))
+    share = batches / np.where(totals > 0, totals, 1.0)
+    return Row(
+        effect=name,
+        probability=min(sum((part[0] for part in parts), 0.0), 1.0),
+        mcse=float(share.std(ddof=1)) / math.sqrt(N_BATCHES),
+        mean=mean,
+        lower=lower,
+        upper=upper,
+    )
 
 
 def districts_on_paths(graph: MixedGraph, of: str, on: str) -> MixedGraph:
