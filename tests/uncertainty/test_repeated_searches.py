@@ -105,8 +105,8 @@ def test_invalid_input(function, options, message):
 )
 def test_time_limit_leaves_what_is_complete(function, number):
     began = time.monotonic()
-    cut = function(collider_data(400), **{number: 10**6}, strategy=QUICK, rng=1, time_limit=1.0)
-    assert time.monotonic() - began < 6
+    cut = function(collider_data(400), **{number: 10**6}, strategy=QUICK, rng=1, time_limit=3.0)
+    assert time.monotonic() - began < 8
     assert not cut.complete
     assert 0 < getattr(cut, number) < cut.n_planned == 10**6
     assert f"NOT COMPLETE: ended after {getattr(cut, number)} of" in str(cut)

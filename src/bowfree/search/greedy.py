@@ -190,11 +190,9 @@ def greedy_search(
     if score is not None and not callable(score):
         raise BowfreeError(f"score = {short_repr(score)}: must be a function of a district")
     data, unknown = known_targets(data)
-    if unknown and score is not None:
-        raise BowfreeError("score requires known targets: omit it with targets='learn'")
-    if unknown and (holdout is not None or checkpoint is not None):
-        name = "checkpoint" if holdout is None else "holdout"
-        raise BowfreeError(f"{name} requires known targets: omit it with targets='learn'")
+    for name, value in (("score", score), ("holdout", holdout), ("checkpoint", checkpoint)):
+        if unknown and value is not None:
+            raise BowfreeError(f"{name} requires known targets: omit it with targets='learn'")
     used = table = options.read_table(data)
     aside = None
     if holdout is not None:

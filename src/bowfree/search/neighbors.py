@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
@@ -236,13 +235,20 @@ def edge_changes(
         usual, valid = (replace(larger, se=se).edge(edge).se for se in ("standard", robust))
         return float((valid / usual) ** 2)
 
-    own = moments._own if isinstance(moments, JointMoments) else None
+    B, Omega = np.zeros((2, len(bap), len(bap)), dtype=int)  # parameters of single conditions
+    if isinstance(moments, JointMoments):
+        B, Omega = moments._own
+
+    def n_parameters(state: int, i: int, j: int) -> int:
+        own = {FORWARD: B[j, i], BACKWARD: B[i, j], BIDIRECTED: Omega[i, j]}
+        return 0 if state == NONE else 1 + int(own[state])
+
     conditions = targets_of(moments, moments.names)
     rows = []
     for (i, j, state), loglik in zip(moves.tolist(), logliks.tolist(), strict=True):
         now, a, b = states[i, j], bap.nodes[i], bap.nodes[j]
         before, after = (f"{quote(a)} {MARKS[mark]} {quote(b)}" for mark in (now, state))
-        more = _n_parameters(state, i, j, own) - _n_parameters(now, i, j, own)
+        more = n_parameters(state, i, j) - n_parameters(now, i, j)
         same = (
             more == 0
             and abs(loglik) < _MAYBE_EQUAL
@@ -261,13 +267,10 @@ def edge_changes(
         if nested:
             factor = variance_factor(before if state == NONE else after, state == NONE)
             p_value = float(chdtrc(abs(more), abs(chi2) / factor))
+        change = f"add {after}" if now == NONE else f"{before} becomes {after}"
         rows.append(
             Row(
-                change=f"add {after}"
-                if now == NONE
-                else f"remove {before}"
-                if state == NONE
-                else f"{before} becomes {after}",
+                change=f"remove {before}" if state == NONE else change,
                 a=a,
                 before=MARKS[now],
                 after=MARKS[state],
@@ -285,15 +288,3 @@ def edge_changes(
     # Equally good changes stay in the order of their pairs, whatever the last bits of a score are.
     rows.sort(key=lambda row: math.inf if math.isnan(row.score) else -round(row.score, 10))
     return EdgeChanges(bap, tuple(rows), fit.loglik, fit.chi2, score, fit.bic, n, rule.weight)
-
-
-def _n_parameters(
-    state: int, i: int, j: int, own: tuple[npt.NDArray[np.int_], npt.NDArray[np.int_]] | None
-) -> int:
-    """Return the number of parameters of a pair, with those that only some conditions have."""
-    if state == NONE:
-        return 0
-    if own is None:
-        return 1
-    B, Omega = own
-    return 1 + int({FORWARD: B[j, i], BACKWARD: B[i, j], BIDIRECTED: Omega[i, j]}[state])

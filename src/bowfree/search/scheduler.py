@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bowfree import _core
 from bowfree.data.moments import Moments
@@ -134,15 +134,13 @@ class Setup:
         return nullcontext() if self.score is None else self.score.errors_of(core)
 
 
-class FinishedRun(NamedTuple):
-    """A run of a worker, and its pool with the scores by which it is ranked."""
+def execute_run(
+    task: tuple[Setup, RunTask, Budget],
+) -> tuple[SearchRun, list[ScoredGraph]] | None:
+    """Execute one run by itself; return None if the budget expired before it had a graph.
 
-    run: SearchRun
-    pool: list[ScoredGraph]
-
-
-def execute_run(task: tuple[Setup, RunTask, Budget]) -> FinishedRun | None:
-    """Execute one run by itself; return None if the budget expired before it had a graph."""
+    The pool of the run has the scores by which it is ranked.
+    """
     setup, run_task, budget = task
     core, names = setup.core(), setup.moments.names
     core.launch([run_task.core()], 1)
@@ -155,7 +153,7 @@ def execute_run(task: tuple[Setup, RunTask, Budget]) -> FinishedRun | None:
     if not runs:
         return None
     (run,) = runs
-    return FinishedRun(run, to_pool(names, core.ranked_pool() if run.complete else core.pool()))
+    return run, to_pool(names, core.ranked_pool() if run.complete else core.pool())
 
 
 def to_run(names: tuple[str, ...], kind: int, found: dict[str, Any]) -> SearchRun:
@@ -351,10 +349,10 @@ class Scheduler:
         self.report_progress()
         for index, finished in run_tasks(execute_run, tasks, self.budget):
             if finished is not None:
-                for graph, score in finished.pool:
-                    parents, spouses = graph._bits()
-                    self.core.offer(parents, spouses, score, finished.run.complete)
-                self.add(index, finished.run)
+                run, pool = finished
+                for graph, score in pool:
+                    self.core.offer(*graph._bits(), score, finished=run.complete)
+                self.add(index, run)
             self.save_sometimes()
             self.report_progress()
         if self.budget.expired:

@@ -84,7 +84,7 @@ class _TargetSearch:
         finished = execute_run((setup, climb, self.budget))
         if finished is None:  # no time left
             return Candidate(-math.inf, graph, targets)
-        run = finished.run
+        run, _ = finished
         self.best[targets] = max(run.score, self.best.get(targets, -math.inf))
         return Candidate(run.score, run.end, targets)
 

@@ -8,24 +8,6 @@
 ``bowfree study all --out results/`` runs all studies. Further studies are in ``benchmarks/``.
 """
 
-from bowfree.studies.effects_study import (
-    EffectsStudy,
-    RocCurve,
-    causal_effect_study,
-    ordinary_auc,
-    paper_roc,
-)
-from bowfree.studies.sachs import SachsStudy, sachs_study
-from bowfree.studies.uniformity import UniformityStudy, uniformity_study
+import lazy_loader
 
-__all__ = [
-    "EffectsStudy",
-    "RocCurve",
-    "SachsStudy",
-    "UniformityStudy",
-    "causal_effect_study",
-    "ordinary_auc",
-    "paper_roc",
-    "sachs_study",
-    "uniformity_study",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

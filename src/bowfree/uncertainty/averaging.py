@@ -508,7 +508,8 @@ class Average:
 
 def _normalize(log_weights: Floats) -> Floats:
     weights: Floats = np.exp(log_weights - log_weights.max())
-    return weights / weights.sum()
+    weights /= weights.sum()
+    return weights
 
 
 def first_of_class(parents: Bits, spouses: Bits, conditions: Targets) -> npt.NDArray[np.intp]:

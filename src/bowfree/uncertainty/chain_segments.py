@@ -235,12 +235,12 @@ def _run_on_workers(
         complete = 0
 
         def task(chain: int, block: Segment = block) -> BlockTask:
-            return BlockTask(setup, chains.state(chain), lists, block, budget.for_task(0))
+            return setup, chains.state(chain), lists, block, budget.for_task(0)
 
         tasks = LazyTasks(steps.n_chains, task)  # their time limits depend on the clock
-        for chain, result in run_tasks(run_block, tasks, budget):
-            chains.restore(chain, result.state, result.record)
-            if result.complete:
+        for chain, (state, record, done) in run_tasks(run_block, tasks, budget):
+            chains.restore(chain, state, record)
+            if done:
                 complete += 1
                 steps.add(block.steps)
         if complete < steps.n_chains:
@@ -248,31 +248,17 @@ def _run_on_workers(
     return True
 
 
-class BlockTask(NamedTuple):
-    """A block of one chain, as it is sent to a worker."""
-
-    setup: ChainSetup
-    state: Any
-    lists: Any  # the graphs to jump to, and those to splice from
-    block: Segment
-    budget: Budget
+# The setup, the state of a chain, the graphs to jump to and to splice from, the steps, the budget.
+BlockTask = tuple[ChainSetup, Any, tuple[Any, Any], Segment, Budget]
 
 
-class BlockResult(NamedTuple):
-    """The state of a chain after a block, and its record; incomplete if time was up."""
-
-    state: Any
-    record: Any
-    complete: bool
-
-
-def run_block(task: BlockTask) -> BlockResult:
-    """Run one block of one chain."""
-    graph, *_ = task.state
-    chains = task.setup.start([graph], seed=0)
-    chains.restore(0, task.state)
-    jumps, memory = task.lists
+def run_block(task: BlockTask) -> tuple[Any, Any, bool]:
+    """Run one block of one chain on a worker; return its state and record, and if time sufficed."""
+    setup, state, (jumps, memory), block, budget = task
+    graph, *_ = state
+    chains = setup.start([graph], seed=0)
+    chains.restore(0, state)
     chains.set_jumps(jumps)
     chains.add_to_memory(memory)
-    complete = _run_locally(chains, task.block, task.budget, None)
-    return BlockResult(chains.state(0), chains.record(0), complete)
+    complete = _run_locally(chains, block, budget, None)
+    return chains.state(0), chains.record(0), complete

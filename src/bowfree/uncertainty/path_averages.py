@@ -150,8 +150,9 @@ def _row(name: str, parts: list[_Part], confidence: float, totals: Floats) -> Ro
     """Return the row of an effect; `totals` are the weights of all graphs by batch."""
     known = np.array([(w, estimate, error) for w, _, estimate, error in parts if error > 0])
     rest = 1.0 - sum(weight for weight, _, _, error in parts if not error > 0)
+    weights, estimates, errors = np.ascontiguousarray(known.reshape(-1, 3).T)
     mean, lower, upper = _core.summarize_mixture(
-        *np.ascontiguousarray(known.reshape(-1, 3).T), confidence, rest, NEGLECTED
+        weights, estimates, errors, confidence, rest, NEGLECTED
     )
     batches = sum((shares for _, shares, _, _ in parts), np.zeros(N_BATCHES))
     share = batches / np.where(totals > 0, totals, 1.0)

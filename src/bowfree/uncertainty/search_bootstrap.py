@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -27,7 +26,6 @@ from bowfree.equivalence.targets import targets_of
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup
-from bowfree.graph.text import quote
 from bowfree.model.context import ScoringRule
 from bowfree.model.effect_tables import (
     EffectMatrices,
@@ -38,13 +36,14 @@ from bowfree.model.effect_tables import (
 )
 from bowfree.parallel.budget import Budget, LazyTasks, Progress
 from bowfree.parameters import Errors, GraphClass, Method, Penalty, Rng, public
-from bowfree.results.display import MOST_ROWS, Table, count
+from bowfree.results.display import Table, count
 from bowfree.results.frozen import Frozen
 from bowfree.results.rows import Row
 from bowfree.search.plan import Strategy, StrategyName
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows, limit_notes
+from bowfree.uncertainty.structure_samples import edge_table
 from bowfree.validation import check_count, check_fraction, check_nonnegative
 
 Floats = npt.NDArray[np.float64]
@@ -146,7 +145,9 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
         level = f"{100 * self.confidence:g} %"
         yield f"{self.n_resamples} bootstrap resamples"
         yield from self.notes
-        yield self._edge_table(level)
+        low, high = self.adjacent_interval
+        ends = {f"{level} interval": lambda i, j: f"{low[i, j]:.2f} to {high[i, j]:.2f}"}
+        yield edge_table(self.names, self.directed, self.bidirected, _PRINTED, ends)
         lower, upper = (quantities(end, 3) for end in self.total_effect_interval)
         yield effect_table(
             "effect",
@@ -158,23 +159,6 @@ class BootstrapResult(EffectMatrices, EdgeLookup[Row], Frozen):
             },
             size=self.effect_frequency,
         )
-
-    def _edge_table(self, level: str) -> Table:
-        names, d = [quote(name) for name in self.names], len(self.names)
-        pairs = [(i, j) for i, j in combinations(range(d), 2) if self.adjacent[i, j] >= _PRINTED]
-        if len(pairs) > MOST_ROWS:
-            pairs.sort(key=lambda pair: -self.adjacent[pair])
-        low, high = self.adjacent_interval
-        rows = []
-        for i, j in pairs:
-            kinds = (self.directed[j, i], self.directed[i, j], self.bidirected[i, j])
-            interval = f"{low[i, j]:.2f} to {high[i, j]:.2f}"
-            numbers = (f"{x:.2f}" for x in kinds)
-            rows.append(
-                (f"{names[i]}, {names[j]}", f"{self.adjacent[i, j]:.2f}", interval, *numbers)
-            )
-        headings = ("edge", "any", f"{level} interval", "a -> b", "a <- b", "a <-> b")
-        return Table(headings, rows, most=MOST_ROWS, rest="less frequent: see to_frame()")
 
 
 @public

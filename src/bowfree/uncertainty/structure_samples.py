@@ -15,9 +15,10 @@ R-hat of an indicator, so only scores are rank-normalized.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from bowfree.graph.encodings import (
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.names import EdgeLookup
 from bowfree.graph.text import describe, quote
+from bowfree.model.effect_tables import Column, decimals
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, shorten_list
 from bowfree.results.frozen import Frozen, lock_arrays
 from bowfree.results.rows import Row, data_frame
@@ -259,20 +261,33 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
             graph, score = self.pool[0]
             text = shorten_list(describe(graph), ".pool[0].graph has all")
             yield f"best graph: {text} (score {score:.6f})"
-        shares = self._per_edge(np.mean)
-        listed = [k for k in range(len(self.pairs)) if shares[k].sum() >= PRINTED]
-        if len(listed) > MOST_ROWS:
-            listed.sort(key=lambda k: -shares[k].sum())
-        rows = [
-            (", ".join(map(quote, self.pairs[k])), *(f"{share:.2f}" for share in shares[k]))
-            for k in listed
-        ]
-        headings = ("edge", "a -> b", "a <- b", "a <-> b")
-        yield Table(headings, rows, most=MOST_ROWS, rest="less frequent: see to_frame()")
-        others = len(self.pairs) - len(listed)
+        yield edge_table(self.names, self.directed, self.bidirected, PRINTED, {})
+        others = int((self._per_edge(np.mean).sum(axis=1) < PRINTED).sum())
         if others:
             what = count(others, "other pair")
             yield f"{what} with a frequency below {PRINTED:g}: see to_frame()"
+
+
+def edge_table(
+    names: Sequence[str],
+    directed: Floats,
+    bidirected: Floats,
+    least: float,
+    columns: Mapping[str, Column],
+) -> Table:
+    """Return a table of the edges with a frequency of at least `least`; a long one is cut."""
+    adjacent = directed + directed.T + bidirected
+    pairs = [(i, j) for i, j in combinations(range(len(names)), 2) if adjacent[i, j] >= least]
+    if len(pairs) > MOST_ROWS:
+        pairs.sort(key=lambda pair: -adjacent[pair])
+    kinds = {"a -> b": directed.T, "a <- b": directed, "a <-> b": bidirected}
+    cells = {"any": decimals(adjacent, 2), **columns}
+    cells |= {name: decimals(matrix, 2) for name, matrix in kinds.items()}
+    rows = [
+        (f"{quote(names[i])}, {quote(names[j])}", *(cell(i, j) for cell in cells.values()))
+        for i, j in pairs
+    ]
+    return Table(("edge", *cells), rows, most=MOST_ROWS, rest="less frequent: see to_frame()")
 
 
 # --- diagnostics ----------------------------------------------------------------------------------

@@ -1,0 +1,9 @@
+from .effects_study import EffectsStudy as EffectsStudy
+from .effects_study import RocCurve as RocCurve
+from .effects_study import causal_effect_study as causal_effect_study
+from .effects_study import ordinary_auc as ordinary_auc
+from .effects_study import paper_roc as paper_roc
+from .sachs import SachsStudy as SachsStudy
+from .sachs import sachs_study as sachs_study
+from .uniformity import UniformityStudy as UniformityStudy
+from .uniformity import uniformity_study as uniformity_study
