@@ -351,7 +351,8 @@ class Scheduler:
             if finished is not None:
                 run, pool = finished
                 for graph, score in pool:
-                    self.core.offer(*graph._bits(), score, finished=run.complete)
+                    parents, spouses = graph._bits()
+                    self.core.offer(parents, spouses, score, run.complete)
                 self.add(index, run)
             self.save_sometimes()
             self.report_progress()
