@@ -8,7 +8,6 @@ from scipy.optimize import minimize
 
 import bowfree as bf
 from bowfree.model.scoring import score_graphs
-from command_line import run
 
 NAMES = ("z", "w", "x", "y")
 BOW = bf.Knowledge(required=["x -> y", "x <-> y"])
@@ -175,14 +174,3 @@ def test_contradictions():
     backward = bf.Knowledge(required=["y <-> x", "x <- y"])
     assert backward.bows == (("y", "x"),)
     assert bf.SearchSpace(knowledge=backward).permits(bf.parse("y -> x <-> y"))
-
-
-def test_learn_prints_the_effect(tmp_path):
-    data = np.column_stack(list(instrument(1000, 3).values()))
-    np.savetxt(tmp_path / "t.csv", data, delimiter=",", header=",".join(NAMES), comments="")
-    (tmp_path / "k.toml").write_text(
-        'required = ["x -> y", "x <-> y", "w -> y"]\nforbidden = ["z -- y"]\n'
-    )
-    done = run("learn", tmp_path / "t.csv", "--knowledge", tmp_path / "k.toml")
-    assert "x <-> y" in done.stdout
-    assert "is identified in" in done.stdout

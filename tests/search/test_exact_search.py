@@ -132,15 +132,6 @@ def test_progress_and_ctrl_c() -> None:
     assert result.gap > 0
 
 
-def test_an_error_of_the_callback_is_raised() -> None:
-    def progress(report: bf.Progress) -> None:
-        raise ZeroDivisionError
-
-    start = bf.MixedGraph([f"x{k + 1}" for k in range(12)])
-    with pytest.raises(ZeroDivisionError):
-        bf.exact_search(sample(12, 4), max_district=3, start=start, progress=progress)
-
-
 def test_the_result_is_that_of_a_search(tmp_path: Path) -> None:
     result = bf.exact_search(sample(4, 6), rng=1)
     assert isinstance(result, ExactResult)

@@ -148,20 +148,6 @@ def test_two_variables(count):
     assert average.mixed
 
 
-def test_an_effect_more_probable_than_the_confidence_may_exclude_zero():
-    # x1 -> x2 has a probability of .96, less than the .975 that equal tails would require.
-    S, n = [[1.0, 0.4], [0.4, 1.0]], 100
-    graphs = [bf.parse("x1 -> x2"), bf.parse("x1, x2")]
-    space = {"knowledge": bf.Knowledge(tiers=[["x1"], ["x2"]], unconfounded=["x1", "x2"])}
-    average = bf.averaged_effects(graphs, cov=S, n=n, ddof=0, penalty=1.16, prior="flat", **space)
-    assert 0.95 < average.probability[1, 0] < 0.975
-    assert average.lower[1, 0] > 0
-    se = np.sqrt((1 - 0.4**2) / n)
-    outside = average.probability[1, 0] - 0.95
-    covered = ndtr((average.upper[1, 0] - 0.4) / se) - ndtr((average.lower[1, 0] - 0.4) / se)
-    assert average.probability[1, 0] * (1 - covered) == pytest.approx(outside, abs=1e-4)
-
-
 @pytest.mark.parametrize(("d", "n", "seed"), [(3, 80, 0), (3, 400, 1), (4, 120, 2)])
 def test_intervals_against_root_finding(d, n, seed):
     S = random_covariance(np.random.default_rng(seed), d, n)

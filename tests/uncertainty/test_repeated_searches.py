@@ -262,12 +262,6 @@ def test_one_fold_that_differs_is_within_one_standard_error(seed):
     assert _choose(folds) == (0, 2)
 
 
-def test_more_than_one_standard_error_is_not_within():
-    folds = np.zeros((5, 2))
-    folds[:2, 1] = (-1.0, -1e-3)
-    assert _choose(folds) == (0, 0)
-
-
 # --- rows are drawn anew within each condition ----------------------------------------------------
 
 
@@ -285,7 +279,6 @@ DATA = [
     bf.Condition(rows(60), name="watched"),
     bf.Condition(rows(40, 9.0, set_y=True), targets=["y"], name="set"),
 ]
-BATCHES = [bf.Condition(rows(60)), bf.Condition(rows(40, 9.0))]
 
 
 def test_every_part_has_its_share_of_each_condition():
@@ -307,14 +300,6 @@ def test_every_part_has_its_share_of_each_condition():
     X = np.column_stack(list(DATA[1].data.values()))[drawn[60:] - 60]
     np.testing.assert_allclose(moments.conditions[1].S, np.cov(X.T, ddof=0), rtol=1e-10)
     np.testing.assert_allclose(moments.conditions[1].mean, X.mean(axis=0), rtol=1e-10)
-
-
-def test_searches_on_resamples():
-    again = bf.bootstrap(BATCHES, n_resamples=20, confidence=0.9, strategy=QUICK, rng=1)
-    assert again.adjacent[1, 0] > 0.8
-    # In one table the shift of the second batch would join x and y the other way round.
-    stable = bf.stability_selection(DATA, n_halves=4, strategy=QUICK, rng=1)
-    assert stable.frequency[2, 1] == 1
 
 
 def test_effects_over_the_interventional_classes_of_resamples():
