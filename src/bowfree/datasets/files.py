@@ -115,7 +115,16 @@ def read_table(
     array([0.5, 1.5])
     """
     options = ReadOptions(
-        columns, drop, na, separator, decimal, encoding, comment, sheet, ordinal or {}, nominal
+        columns,
+        drop,
+        na,
+        separator,
+        decimal,
+        encoding,
+        comment,
+        sheet,
+        {} if ordinal is None else ordinal,
+        nominal,
     )
     return read_file(Path(check_path("path", path)), options)
 
