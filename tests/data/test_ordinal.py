@@ -279,7 +279,7 @@ def test_fit_of_incomplete_categories():
         (
             {"b": lambda t: t.b.where(t.a.isna()), "c": lambda t: t.c.where(t.a.notna())},
             {"missing": "pairwise"},
-            "'a' and 'b' are observed together in fewer than two rows",
+            "'a' and 'b', 'b' and 'c': observed together in fewer than two rows",
         ),
     ],
 )

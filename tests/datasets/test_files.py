@@ -103,7 +103,6 @@ def test_unambiguous_numbers(text, x, read):
     [
         ("x;y\n1,234;2\n", "'1,234' could be .* pass decimal= comma", {"decimal": "comma"}),
         ("x;y\n1.234;2\n", "'1.234' could be .* pass decimal= point", {"decimal": "point"}),
-        ("x\n1,234\n", "pass separator= and decimal=", {"separator": "tab", "decimal": "comma"}),
         ("x,1;y\n1,234;2\n", "comma and semicolon .* pass separator=", {"separator": "semicolon", "decimal": "comma"}),
         ("#x;y\nx;y\n1.234;1\n", "'#x;y' .* could be the header; pass comment= #", {"comment": "#", "decimal": "point"}),
     ],

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bowfree.data.frames import drop_call, quoted, read_observations
+from bowfree.data.frames import drop_call, first_few, quoted, read_observations
 from bowfree.data.sample import Floats, cross_products, inverse_covariance, row_slices
 from bowfree.errors import DataError, FitWarning, warn
 from bowfree.graph.encodings import members, union
@@ -99,8 +99,6 @@ def missing_values(names: Sequence[str], values: Floats, what: str, use: str = "
         f"{names[i]!r} ({count[i]} {what}{'s' if count[i] > 1 else ''}, first in row {first[i]})"
         for i in map(int, np.flatnonzero(count))
     ]
-    more = f" and {len(places) - 12} more columns" if len(places) > 12 else ""
-    listed = ", ".join(places[:12]) + more
     remedy = "drop or impute those observations"
     if what == "value" and not np.isinf(values).any():
         all_values = f"missing={use!r} uses all observed values, " if use else ""
@@ -108,7 +106,7 @@ def missing_values(names: Sequence[str], values: Floats, what: str, use: str = "
             f"{all_values}missing='listwise' drops incomplete rows "
             f"({int(bad.any(axis=1).sum())} of {len(values)})"
         )
-    message = f"missing or infinite values in {listed}: {remedy}"
+    message = f"missing or infinite values in {first_few(places, ' columns')}: {remedy}"
     if what == "value":
         problems, drop = unusable_columns(names, values)
         if drop:
@@ -134,13 +132,38 @@ def check_cases(names: Sequence[str], X: Floats) -> None:
     check_scale(names, np.where(size > LARGEST, size, 1.0), "values up to")
 
 
-def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGraph | None) -> None:
-    """Raise an error if S, or for n <= d a district with its parents, is singular."""
+def check_definite(
+    names: tuple[str, ...],
+    S: Floats,
+    n: float,
+    graph: MixedGraph | None,
+    *,
+    singular: bool = False,
+    from_rows: bool = False,
+) -> None:
+    """Raise an error if S, or for n <= d a district with its parents, is singular.
+
+    With `singular`, S of n <= d observations may be singular, but not indefinite if there is no
+    graph; products of rows, `from_rows`, never are.
+    """
     R = _correlations(S)
-    if graph is None or n > len(names):
+    if n > len(names) or (graph is None and not singular):
         _check_block(names, n, R, "")
         return
-    _check_duplicates(names, R, n)
+    same = np.abs(R) > 1 - SINGULAR
+    if np.count_nonzero(same) > len(names):
+        if n == 2:
+            raise DataError(
+                "n = 2 observations: the correlation of any two variables is 1 or -1; more complete "
+                "observations are needed"
+            )
+        first = same.argmax(axis=0)  # the diagonal is True
+        copies = [k for k in range(len(names)) if first[k] < k]
+        raise _drop_error(*_describe_redundant([(names[k], [names[first[k]]]) for k in copies]))
+    if graph is None:
+        if not from_rows and not _has_factor(R, -SINGULAR * len(names)):
+            _check_block(names, math.inf, R, "")
+        return
     # Each district with its parents is a block of S that its likelihood depends on.
     for district in district_masks(graph):
         parents = union(graph._parents, district) & ~district
@@ -155,14 +178,6 @@ def check_definite(names: tuple[str, ...], S: Floats, n: float, graph: MixedGrap
         block = list(members(district | parents))
         where = f" (the district {{{inside}}} with its parents)"
         _check_block([names[k] for k in block], n, R[np.ix_(block, block)], where)
-
-
-def check_semidefinite(names: tuple[str, ...], S: Floats, n: float, *, from_rows: bool) -> None:
-    """Raise an error if S, of n <= d observations, is indefinite; products of rows never are."""
-    R = _correlations(S)
-    _check_duplicates(names, R, n)
-    if not from_rows and not _has_factor(R, -SINGULAR * len(names)):
-        _check_block(names, math.inf, R, "")
 
 
 def is_definite(S: Floats) -> bool:
@@ -185,20 +200,6 @@ def _has_factor(R: Floats, smallest: float = SINGULAR) -> bool:
         np.linalg.cholesky(smaller)
         return True
     return False
-
-
-def _check_duplicates(names: Sequence[str], R: Floats, n: float) -> None:
-    """Raise an error that names all columns that are copies of columns before them."""
-    same = np.abs(R) > 1 - SINGULAR
-    if np.count_nonzero(same) > len(names):
-        if n == 2:
-            raise DataError(
-                "n = 2 observations: the correlation of any two variables is 1 or -1; more complete "
-                "observations are needed"
-            )
-        first = same.argmax(axis=0)  # the diagonal is True
-        copies = [k for k in range(len(names)) if first[k] < k]
-        raise _drop_error(*_describe_redundant([(names[k], [names[first[k]]]) for k in copies]))
 
 
 def _check_block(names: Sequence[str], n: float, R: Floats, where: str) -> None:
@@ -316,6 +317,19 @@ def total_effect_matrix(B: Floats) -> Floats:
         E[added] += B[added] @ E
         waiting &= ~added
     return E
+
+
+def check_pairs(names: Sequence[str], X: Floats) -> Floats:
+    """Return the number of rows in which both columns of a pair are observed, at least two."""
+    observed = np.isfinite(X).astype(np.float64)
+    together = cross_products(observed, observed)
+    apart = [f"{names[j]!r} and {names[i]!r}" for i, j in np.argwhere(np.tril(together < 2, -1))]
+    if apart:
+        raise DataError(
+            f"{first_few(apart, ' pairs')}: observed together in fewer than two rows, so that their "
+            "covariance is unknown; drop one of them"
+        )
+    return together
 
 
 def safe_inverse(information: Floats) -> Floats:

@@ -444,52 +444,48 @@ def _oddity(column: Floats) -> str:
 def describe_odd_columns(odd: Mapping[str, Sequence[str]]) -> list[str]:
     """Return messages about `odd_columns`; the command line puts its options into them."""
     found = []
-    for kind, what in (
-        ("identifier", "like row numbers or identifiers"),
-        ("few values", f"like categories (at most {_FEW_VALUES} different values)"),
+    for kind, what, advice in (
+        ("identifier", "like row numbers or identifiers, and the model is for measurements", ""),
+        (
+            "few values",
+            f"like categories (at most {_FEW_VALUES} different values), and the model is for "
+            "measurements",
+            "for ordered categories: ordinal={0!r}; for binary or unordered ones: nominal={0!r}; ",
+        ),
+        (
+            "clusters",
+            "like an identifier of clusters (equal in consecutive rows only)",
+            "if these rows belong together, pass clusters={0[0]!r}; ",
+        ),
     ):
-        names = odd.get(kind, ())
-        if names:
-            one = len(names) == 1
-            order = ""
-            if kind == "few values":
-                order = f"for ordered categories: ordinal={list(names)!r}; "
-                order += f"for binary or unordered ones: nominal={list(names)!r}; "
+        if names := list(odd.get(kind, ())):
+            column, it = ("column", "it") if len(names) == 1 else ("columns", "them")
+            look = f"look{'s' if len(names) == 1 else ''}"
             found.append(
-                f"column{'' if one else 's'} {join_names(names)} look{'s' if one else ''} {what}, "
-                f"and the model is for measurements; {order}to drop {'it' if one else 'them'}: "
+                f"{column} {join_names(names)} {look} {what}; {advice.format(names)}to drop {it}: "
                 f"{drop_call(names)}"
             )
-    return found + [
-        f"column {join_names([name])} looks like an identifier of clusters (equal in consecutive rows "
-        f"only): if these rows belong together, pass clusters={name!r}; to drop it: {drop_call([name])}"
-        for name in odd.get("clusters", ())
-    ]
+    return found
 
 
 def warn_about_columns(data: Any, *, declared: Sequence[str] = (), clusters: bool = False) -> None:
     """Warn of identifiers and categories in a table (of a stream, in its first rows)."""
+    tables: list[tuple[Sequence[str], Floats, Collection[str]]] = []
+    if are_conditions(data):
+        for condition in listed_conditions(data):
+            if condition.data is not None and not isinstance(condition.data, Moments):
+                names, X = read_observations(condition.data, None, "data")
+                tables.append((names, X, condition.known))
+    elif isinstance(data, frames.Table):
+        tables.append((data.names, data.X, data.categories))
+    elif isinstance(data, Sums):
+        tables.append((data.names, data.head, ()))
     found: dict[str, list[str]] = {}
-    for names, X, categories in _tables(data):
-        numeric = [k for k, name in enumerate(names) if name not in {*categories, *declared}]
-        for kind, odd in odd_columns([names[k] for k in numeric], X[:, numeric]).items():
+    for columns, X, others in tables:
+        numeric = [k for k, name in enumerate(columns) if name not in {*others, *declared}]
+        for kind, odd in odd_columns([columns[k] for k in numeric], X[:, numeric]).items():
             found[kind] = list(dict.fromkeys([*found.get(kind, []), *odd]))
     if clusters:
         found.pop("clusters", None)
     for sentence in describe_odd_columns(found):
         warn(sentence, DataWarning)
-
-
-def _tables(data: Any) -> Iterator[tuple[Sequence[str], Floats, Collection[str]]]:
-    """Yield names, rows and categories of each table that has rows."""
-    if are_conditions(data):
-        for condition in listed_conditions(data):
-            if condition.data is None or isinstance(condition.data, Moments):
-                continue
-            names, X = read_observations(condition.data, None, "data")
-            kept = [k for k, name in enumerate(names) if name not in condition.known]
-            yield [names[k] for k in kept], X[:, kept], ()
-    elif isinstance(data, frames.Table):
-        yield data.names, data.X, data.categories
-    elif isinstance(data, Sums):
-        yield data.names, data.head, ()

@@ -40,6 +40,7 @@ from bowfree.data import frames
 from bowfree.data.covariance import (
     LARGEST,
     check_constant,
+    check_pairs,
     check_scale,
     missing_values,
     safe_inverse,
@@ -348,14 +349,10 @@ class IncompleteRows(Sample):
         G: Floats = (J @ meat @ J)[d:, d:] * self.n_rows * unit * unit[:, None]
         return G
 
-    def pairs(self) -> Floats:
-        """Return the number of rows in which both variables of a pair are observed."""
-        observed = np.isfinite(self.X).astype(np.float64)
-        return cross_products(observed, observed)
-
     def effective_n(self) -> float:
         """Return the number of rows in which a pair is observed, averaged over pairs."""
-        together = self.pairs()
+        observed = np.isfinite(self.X).astype(np.float64)
+        together = cross_products(observed, observed)
         pairs = together[np.tril_indices(len(together), -1)] if len(together) > 1 else together
         return float(np.round(pairs.mean()))
 
@@ -443,15 +440,7 @@ def read_incomplete(
     if max(-float(low.min()), float(high.max())) > LARGEST:
         check_scale(names, np.maximum(-low, high), "values up to")
     rows = IncompleteRows.of(values, approach, weights)
-    together = rows.pairs()
-    apart = np.argwhere(np.tril(together < 2, -1))
-    if len(apart):
-        listed = ", ".join(f"{names[j]!r} and {names[i]!r}" for i, j in apart[:12])
-        more = f" and {len(apart) - 12} more pairs" if len(apart) > 12 else ""
-        raise DataError(
-            f"{listed}{more}: observed together in fewer than two rows, so that their covariance is "
-            "unknown; drop one of them"
-        )
+    together = check_pairs(names, values)
     found = rows.saturated
     if not found.converged:
         pairs = together + np.triu(np.full_like(together, np.inf))

@@ -33,7 +33,6 @@ from bowfree.data.covariance import (
     check_ddof,
     check_definite,
     check_scale,
-    check_semidefinite,
     read_covariance,
 )
 from bowfree.data.frames import (
@@ -233,13 +232,9 @@ class DataOptions:
         if self.errors == "nongaussian":
             return _with_nongaussian_errors(found)
         n, d = found._n_distinct, len(found.names)
-        if graph is not None and n <= d:
-            check_definite(found.names, found.S, n, graph)
-        elif not found.definite and n <= d:
+        if not found.definite or (graph is not None and n <= d):
             from_rows = isinstance(found.sample, CompleteRows)
-            check_semidefinite(found.names, found.S, n, from_rows=from_rows)
-        elif not found.definite:
-            check_definite(found.names, found.S, n, graph)
+            check_definite(found.names, found.S, n, graph, singular=True, from_rows=from_rows)
         return found
 
     def read_table(self, data: Any) -> Any:

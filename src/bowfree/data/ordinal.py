@@ -38,7 +38,7 @@ from functools import cached_property
 import numpy as np
 
 from bowfree import _core
-from bowfree.data.covariance import check_constant
+from bowfree.data.covariance import check_constant, check_pairs
 from bowfree.data.frames import quoted
 from bowfree.data.ranks import CorrelatedRows, nearest_correlation, stack_pairs
 from bowfree.data.sample import Bools, Floats, Indices, Summary, cross_products, lower_triangle
@@ -172,13 +172,7 @@ def read_mixed(
             f"ordinal column {quoted(many)} has more than {_MOST_CATEGORIES} values: merge categories, "
             "or omit it from `ordinal` to treat it as numeric"
         )
-    observed = (~np.isnan(X)).astype(np.float64)
-    apart = np.argwhere(np.tril(cross_products(observed, observed) < 2, -1))
-    if len(apart):
-        raise DataError(
-            f"{names[apart[0][1]]!r} and {names[apart[0][0]]!r} are observed together in fewer than "
-            "two rows, so that their correlation is unknown; drop one of them"
-        )
+    check_pairs(names, X)
     # A copy, because the array may be the user's own.
     rows = MixedRows(X.copy(), tuple(name in declared for name in names))
     S, repaired = rows.covariance()

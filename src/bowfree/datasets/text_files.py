@@ -234,13 +234,6 @@ class TextTable:
             return SEPARATORS[usual if usual in widths else max(widths, key=lambda k: widths[k])]
         if self._head.count('"') % 2:
             raise self._error("a quoted cell is not closed")
-        cells = [row.cells[0] for row in self._first_rows("\t")[1:]]
-        odd = [cell for cell in cells if re.match(_NUMBER % ",", cell)]
-        if odd and all(cell in odd or _is_number(cell) for cell in cells):
-            raise self._error(
-                f"{short_repr(odd[0])} could be one number with a decimal comma or two cells; pass "
-                f"{option} and {self.options.option('decimal')}"
-            )
         return SEPARATORS[usual]
 
     def _find_decimal(self) -> str:
