@@ -207,16 +207,6 @@ def test_missing_values_are_described_and_tested():
     assert bf.moments(data.dropna()).missing_values is None
 
 
-def test_littles_test_rejects_missing_values_that_depend_on_others():
-    rng = np.random.default_rng(10)
-    Z = rng.normal(size=(400, 3)) + rng.normal(size=(400, 1))
-    chance, dependent = Z.copy(), Z.copy()
-    chance[rng.random(400) < 0.3, 1] = NAN
-    dependent[Z[:, 0] > 0.8, 1] = NAN
-    assert bf.moments(chance, missing="fiml").missing_values.p_value > 0.05
-    assert bf.moments(dependent, missing="fiml").missing_values.p_value < 1e-6
-
-
 def test_weights_with_missing_values():
     # A row of weight two is a row given twice, for estimates.
     data = named(X)

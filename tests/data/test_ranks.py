@@ -90,19 +90,6 @@ def test_monotone_functions_change_nothing(coefficient):
     assert np.abs(np.corrcoef(distorted(Z), rowvar=False) - R).max() > 0.15
 
 
-def test_fit_chooses_the_sandwich():
-    Z = normal_rows(500, 4)
-    fit = bf.fit(CHAIN, distorted(Z), correlation="kendall")
-    assert (fit.se, fit.test) == ("robust", "satorra-bentler")
-    assert fit.n == 500
-    assert "Kendall correlations of 500 rows" in str(fit.summary())
-    naive = bf.fit(CHAIN, cov=fit.S, n=500, ddof=0)
-    assert_array_equal(naive.B, fit.B)
-    # The effect of x1 is the correlation itself, which is more precise than a slope.
-    assert_allclose(fit.edge("x1 -> x2").se, np.sqrt(fit.moments.Gamma[1, 1] / 500))
-    assert fit.edge("x1 -> x2").se < naive.edge("x1 -> x2").se
-
-
 def test_nearest_correlation_matrix():
     bad = np.array([[1.0, 0.9, 0.3], [0.9, 1.0, 0.9], [0.3, 0.9, 1.0]])
     near, notes = nearest_correlation(bad)
@@ -119,15 +106,6 @@ def test_nearest_correlation_matrix():
         if np.linalg.eigvalsh(other)[0] >= 1e-4:
             assert np.linalg.norm(other - bad) >= np.linalg.norm(near - bad) - 1e-8
     assert nearest_correlation(R)[0] is R
-
-
-def test_a_note_on_repaired_correlations():
-    # Kendall's taus of few rows can contradict each other.
-    X = np.random.default_rng(8).normal(size=(6, 5))
-    moments = bf.moments(X, correlation="kendall")
-    assert any("not positive definite" in note for note in moments.notes)
-    assert "not positive definite" in str(moments)
-    assert np.linalg.eigvalsh(moments.S)[0] > 0
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 import bowfree as bf
 from bowfree.datasets import sachs
-from sachs_folder import SACHS, needs_sachs, write_stand_ins
+from sachs_folder import SACHS, needs_sachs
 
 ROWS = "praf,pmek\n1,10\n2,30.5\n"
 
@@ -142,22 +142,6 @@ def test_missing_extras(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(bf.BowfreeError, match=r'pooch.*pip install "bowfree\[data\]"; or get'):
         bf.datasets.load_sachs(13)
-
-
-@pytest.mark.parametrize("place", ["stand-in", pytest.param("measured", marks=needs_sachs)])
-def test_csv_has_one_spelling(place, tmp_path, monkeypatch):
-    # Numbers and a header in any case give the CSV byte by byte.
-    folder = SACHS
-    if place == "stand-in":
-        folder = write_stand_ins(tmp_path, {4: "praf -> pmek"}, monkeypatch)
-    files = [folder / condition.file for condition in bf.datasets.SACHS_CONDITIONS]
-    found = [path for path in files if path.exists()]
-    assert len(found) == (14 if place == "measured" else 1)
-    for path in found:
-        content = path.read_bytes()
-        header, *lines = content.decode().splitlines()
-        rows = [[float(cell) for cell in line.split(",")] for line in lines]
-        assert sachs._csv([header.upper().split(","), *rows]) == content
 
 
 @needs_sachs

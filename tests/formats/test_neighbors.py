@@ -22,8 +22,6 @@ from bowfree import formats
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 INSTRUMENT = bf.parse("z -> x -> y <-> x")
-FRONT_DOOR = bf.parse("x -> m -> y <-> x")
-BOW = bf.parse("x -> y <-> x")
 
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "formats.md"
@@ -69,16 +67,6 @@ def test_dowhy_sees_the_hidden_causes():
     assert found.get_instrumental_variables() == ["z"]
 
 
-def test_y0_identifies_what_can_be():
-    pytest.importorskip("y0")
-    from y0.algorithm.identify import identify_outcomes
-    from y0.dsl import Variable
-
-    sought = {"outcomes": {Variable("y")}, "treatments": {Variable("x")}}
-    assert identify_outcomes(recipe("y0", FRONT_DOOR), **sought) is not None
-    assert identify_outcomes(recipe("y0", BOW), **sought) is None
-
-
 def test_y0_has_the_same_districts_and_ancestors():
     pytest.importorskip("y0")
     from y0.dsl import Variable
@@ -95,12 +83,6 @@ def test_y0_has_the_same_districts_and_ancestors():
 
 def test_ananke_sees_the_same_graph():
     pytest.importorskip("ananke")
-    from ananke.graphs import ADMG
-    from ananke.identification import OneLineID
-
-    assert isinstance(recipe("ananke", BOW), ADMG)
-    assert OneLineID(recipe("ananke", FRONT_DOOR), ["x"], ["y"]).id()
-    assert not OneLineID(recipe("ananke", BOW), ["x"], ["y"]).id()
     for graph in graphs():
         other = recipe("ananke", graph)
         assert {frozenset(x) for x in other.districts} == set(map(frozenset, graph.districts()))
