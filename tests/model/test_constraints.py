@@ -1,16 +1,12 @@
 """Equal and fixed parameters, beside a general optimizer with numerical derivatives."""
 
-import functools
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import bowfree as bf
 from bowfree.formats.lavaan import read_lavaan
-from bowfree.model.fit_summary import standardized_values
 from command_line import run
-from reference_cases import case_id, load
 
 rng = np.random.default_rng(3)
 N = 300
@@ -168,57 +164,3 @@ def test_command_line(tmp_path):
     shown = run("fit", table, "--graph-file", text, "--format", "lavaan").output
     assert "Free parameters" in shown
     assert f"{bf.fit(read_lavaan(text.read_text()), rows).chi2:.3f}" in shown
-
-
-LAVAAN = load("lavaan_constraints.json")
-KINDS = {
-    "ml": {},
-    "observed": {"information": "observed"},
-    "mlm": {"se": "robust", "test": "satorra-bentler"},
-    "mlr": {"se": "robust-huber-white", "test": "yuan-bentler"},
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", LAVAAN["cases"], ids=case_id)
-def test_as_lavaan(case, kind):
-    """Lavaan stops at a relative change of its own, so that our likelihood is not smaller."""
-    if kind not in case:
-        pytest.skip("needs rows")
-    data, lavaan, options = LAVAAN["data"][case["data"]], case[kind], dict(KINDS[kind])
-    model = read_lavaan(case["text"])
-    information = options.pop("information", None)
-    if "rows" in data:
-        table = dict(zip(data["names"], np.array(data["rows"]).T, strict=True))
-        fit = bf.fit(model, {name: table[name] for name in model.graph.nodes}, **options)
-    else:
-        places = [data["names"].index(name) for name in model.graph.nodes]
-        fit = bf.fit(model, cov=np.array(data["S"])[np.ix_(places, places)], n=data["n"], ddof=0)
-    measures = lavaan["measures"]
-    assert (fit.df, model.df) == (measures["df"], measures["df"])
-    near = functools.partial(pytest.approx, rel=2e-5, abs=1e-6)
-    assert fit.loglik >= measures["logl"] - 1e-8  # stored with 12 digits
-    assert fit.chi2 == near(measures["chisq"])
-    assert fit.loglik == near(measures["logl"])
-    if "chisq.scaled" in measures:
-        assert fit.scaled.chi2 == near(measures["chisq.scaled"])
-        assert fit.scaled.scaling_factor == near(measures["chisq.scaling.factor"])
-    else:
-        assert (fit.indices.rmsea, fit.indices.srmr) == near((measures["rmsea"], measures["srmr"]))
-    errors = fit.standard_errors(information=information)
-    std = standardized_values(fit)
-    for a, op, b, est, se, std_all in lavaan["estimates"]:
-        if op == ":=":
-            row = model.defined(fit).parameter(a)
-            found = (row.estimate, row.std_all)
-            own = se if information else row.se
-        else:
-            parameter = model._parameter((a, op, b))
-            if parameter not in fit._parameters:  # lavaan lists zeros
-                assert est == 0
-                continue
-            k = fit._parameters.index(parameter)
-            found, own = (fit._values()[k], std[k]), errors.values[k]
-        assert found == near((est, std_all))
-        # lavaan's variance of a parameter fixed by == is zero up to rounding; its root may be NaN.
-        assert own == pytest.approx(se or 0, rel=1e-4, abs=1e-6)
