@@ -73,20 +73,44 @@ def incomplete(tmp_path, kind="csv", rows=400):
     return path, dict(table)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("missing", ["fiml", "two-stage", "listwise"])
-def test_missing(tmp_path, missing, kind):
-    path, data = incomplete(tmp_path, kind)
-    asked = run("fit", path, "--graph", CHAIN, code=1).stderr
-    assert "--missing fiml uses all observed values, --missing listwise drops" in asked
-    found = json.loads(run("fit", path, "--graph", CHAIN, "--missing", missing, "--json").stdout)
-    fit = bf.fit(bf.parse(CHAIN), data, missing=missing)
-    assert found["loglik"] == fit.loglik
-    assert [e["se"] for e in found["estimates"]] == [e.se for e in fit.estimates()]
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"missing": "fiml"},
+        {"missing": "two-stage"},
+        {"ordinal": "size"},
+        {"correlation": "spearman"},
+        {"weights": "w"},
+        {"shrinkage": "auto"},
+        {"shrinkage": 0.5},
+        {"se": "robust", "test": "satorra-bentler"},
+        {"se": "robust-huber-white", "test": "yuan-bentler", "missing": "fiml"},
+        {"se": "bootstrap", "n_bootstrap": 20, "rng": 3},
+    ],
+)
+def test_options_of_fit_are_those_of_the_function(tmp_path, words):
+    path, data = incomplete(tmp_path, rows=200)
+    words = {"missing": "listwise"} | words
+    graph = "sun -> leaves -> size" if "ordinal" in words else CHAIN
+    written = {"n_bootstrap": "resamples", "rng": "seed"}
+    options = [(f"--{written.get(name, name)}", value) for name, value in words.items()]
+    found = run("fit", path, "--graph", graph, *(o for pair in options for o in pair), "--json")
+    if "ordinal" in words:
+        words["ordinal"] = ["size"]
+    fit = bf.fit(bf.parse(graph), data, **words)
+    said = json.loads(found.stdout)
+    assert said["chi2"] == pytest.approx(fit.chi2, rel=1e-9)
+    assert [e["se"] for e in said["estimates"]] == pytest.approx([e.se for e in fit.estimates()])
+    assert (said["se"], said["test"]) == (fit.se, fit.test)
+    assert "column w" not in found.stderr
+    if fit.scaled is not None:
+        assert said["scaled"]["chi2"] == pytest.approx(fit.chi2_scaled)
 
 
 def test_missing_values_in_other_commands(tmp_path):
-    path, data = incomplete(tmp_path)
+    path, data = incomplete(tmp_path, "parquet")
+    asked = run("fit", path, "--graph", CHAIN, code=1).stderr
+    assert "--missing fiml uses all observed values, --missing listwise drops" in asked
     options = ("--columns", "sun,leaves,fruit", "--missing", "fiml")
     report = tmp_path / "report.html"
     page = run("learn", path, *options, *QUICK, "--report", report).stdout
@@ -108,32 +132,14 @@ def test_missing_values_with_logarithms_and_units(tmp_path):
         assert json.loads(found)["loglik"] == pytest.approx(expected.loglik, rel=1e-9)
 
 
-def test_categories_ranks_and_weights(tmp_path):
-    path, data = incomplete(tmp_path)
-    there = ~np.isnan(np.column_stack(list(data.values()))).any(axis=1)
-    rows = {name: column[there] for name, column in data.items()}
-    for options, words in (
-        (("--ordinal", "size"), {"ordinal": ["size"]}),
-        (("--ordinal", "size", "--log"), {"ordinal": ["size"]}),
-        (("--correlation", "spearman"), {"correlation": "spearman"}),
-        (("--weights", "w"), {"weights": "w"}),
-    ):
-        graph = "sun -> leaves -> size"
-        given = rows
-        if "--log" in options:  # of measurements, not of categories
-            given = rows | {name: np.log(rows[name]) for name in ("sun", "leaves")}
-        found = run("fit", path, "--graph", graph, "--missing", "listwise", *options, "--json")
-        expected = bf.fit(bf.parse(graph), given, **words)
-        assert json.loads(found.stdout)["chi2"] == pytest.approx(expected.chi2, rel=1e-9)
-        assert "column w" not in found.stderr
-
-
 @pytest.mark.parametrize(
     ("options", "code", "problem"),
     [
         (("--missing", "fiml", "--drop-missing"), 2, "choose one of --drop-missing"),
         (("--cov", "--n", 10, "--missing", "fiml"), 2, "--missing needs observations"),
         (("--missing", "mean"), 2, "'mean' is not one of"),
+        (("--shrinkage", "much"), 2, "--shrinkage"),
+        (("--shrinkage", "nan"), 1, "--shrinkage"),
         (("--errors", "nongaussian"), 2, "--errors nongaussian belongs to searches"),
         (("--resamples", 10), 2, "--resamples belongs to --se bootstrap"),
         (("--seed", 1, "--se", "robust"), 2, "--seed belongs to --se bootstrap"),
@@ -145,29 +151,6 @@ def test_categories_ranks_and_weights(tmp_path):
 )
 def test_options_that_exclude_each_other(options, code, problem, plants):
     assert problem in run("fit", plants, "--graph", CHAIN, *options, code=code).stderr
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        {"se": "robust", "test": "satorra-bentler"},
-        {"se": "robust-huber-white", "test": "yuan-bentler", "missing": "fiml"},
-        {"se": "bootstrap", "n_bootstrap": 20, "rng": 3},
-        {"se": "standard"},
-    ],
-)
-def test_robust_standard_errors_and_tests(tmp_path, words):
-    path, data = incomplete(tmp_path, rows=200)
-    words = {"missing": "listwise"} | words
-    written = {"n_bootstrap": "resamples", "rng": "seed"}
-    options = [(f"--{written.get(name, name)}", value) for name, value in words.items()]
-    found = run("fit", path, "--graph", CHAIN, *(o for pair in options for o in pair), "--json")
-    fit = bf.fit(bf.parse(CHAIN), data, **words)
-    said = json.loads(found.stdout)
-    assert [e["se"] for e in said["estimates"]] == pytest.approx([e.se for e in fit.estimates()])
-    assert (said["se"], said["test"]) == (fit.se, fit.test)
-    if fit.scaled is not None:
-        assert said["scaled"]["chi2"] == pytest.approx(fit.chi2_scaled)
 
 
 def test_robust_numbers_of_a_table_too_large_for_memory(tmp_path, monkeypatch):
@@ -279,17 +262,6 @@ def test_warnings_about_columns_name_options_once(plants, tmp_path):
     assert said.count("Warning: column sex looks like categories") == 1
     assert said.count("for binary or unordered ones: --nominal sex; to drop it: --drop sex\n") == 1
     assert run("learn", path, "--drop", "id,sex", *QUICK).stderr == ""
-
-
-def test_shrinkage(plants):
-    auto = json.loads(run("fit", plants, "--graph", CHAIN, "--shrinkage", "auto", "--json").stdout)
-    fit = bf.fit(bf.parse(CHAIN), bf.datasets.load_demo(), shrinkage="auto")
-    assert auto["loglik"] == fit.loglik
-    some = json.loads(run("fit", plants, "--graph", CHAIN, "--shrinkage", 0.5, "--json").stdout)
-    assert some["loglik"] < auto["loglik"]
-    for value, code in {"much": 2, "2": 2, "nan": 1}.items():
-        bad = run("fit", plants, "--graph", CHAIN, "--shrinkage", value, code=code)
-        assert "--shrinkage" in bad.stderr
 
 
 def test_fit_with_indices_and_changes(plants):
