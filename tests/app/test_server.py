@@ -1,5 +1,6 @@
 """The server answers requests with the right address from this machine only."""
 
+import dataclasses
 import http.client
 import json
 import os
@@ -15,7 +16,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import bowfree as bf
 from app_serving import serving
 from bowfree.app.session import Session
 from bowfree.cli import main
@@ -222,18 +222,17 @@ def test_errors_of_the_command(table, tmp_path, monkeypatch):
 
 
 def test_options_of_the_data_are_in_the_code(tmp_path):
-    from bowfree.cli.app import origin
+    from bowfree.cli.programs import _origin
     from bowfree.cli.tables import Source
     from bowfree.datasets.tables import ReadOptions
 
     path = tmp_path / "data.csv"
-    path.write_text("x;y;w\n1,5;2;a\n2,5;-9;b\n4,0;3;c\n3,5;7;d\n")
-    read = ReadOptions(("x", "y"), (), ("-9",), "semicolon", "comma")
-    source = Source((path,), read, None, log=True, standardize=True, missing="listwise")
-    table = source.arguments()["data"]
+    path.write_text("x;y;w\n1,5;2;a\n2,5;9;b\n4,0;3;c\n")
+    source = Source((path,), ReadOptions(("x", "y"), (), (), "semicolon", "comma"), None)
     space = {}
-    exec("import bowfree as bf\n" + "\n".join(origin(source).lines), space)
-    assert {k: v.tolist() for k, v in space["data"].items()} == {
-        name: pytest.approx(table[name].tolist()) for name in table
+    exec("import bowfree as bf\n" + "\n".join(_origin(source).lines), space)
+    assert {name: x.tolist() for name, x in space["data"].items()} == {
+        "x": [1.5, 2.5, 4.0],
+        "y": [2.0, 9.0, 3.0],
     }
-    assert bf.moments(space["data"]).names == ("x", "y")
+    assert _origin(dataclasses.replace(source, log=True)).lines == ()  # the covariances, then

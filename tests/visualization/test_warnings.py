@@ -122,14 +122,6 @@ def test_outliers_are_found_by_their_observed_values():
     assert (checks.outliers[0].row, checks.n_outliers) == (6, 1)
 
 
-def test_other_data_than_those_of_the_fit_are_refused():
-    incomplete = with_missing(NORMAL)
-    fit = bf.fit(GRAPH, incomplete, missing="fiml")
-    for other in (incomplete.iloc[::-1].reset_index(drop=True), 2 * incomplete):
-        with pytest.raises(bf.errors.DataError, match="not the data of the fit"):
-            diagnose(other, fit.moments)
-
-
 def test_rows_dropped_listwise_are_not_checked():
     """Rows are numbered as in the original data."""
     incomplete = NORMAL.copy()

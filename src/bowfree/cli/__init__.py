@@ -8,7 +8,7 @@ traceback. After Ctrl-C or SIGTERM, all results that are finished are printed an
 - ``terminal``: printing, progress, and the names of options in library messages
 - ``work``: computations that signals may end, and files
 - ``options``, ``tables``: options that commands share, for graphs, searches and data
-- ``learn``, ``data_commands``, ``graph_commands``, ``app``, ``study``: the commands
+- ``learn``, ``data_commands``, ``graph_commands``, ``programs``: the commands
 
 The module of a command is imported when the command runs, so that ``bowfree --help`` is fast.
 """
@@ -29,11 +29,11 @@ from bowfree.errors import BowfreeError
 from bowfree.text_reading import short_repr
 
 COMMANDS = {
-    "demo": ("study", "Analyze an example data set and explain the result."),
+    "demo": ("programs", "Analyze an example data set and explain the result."),
     "learn": ("learn", "Learn a graph from data."),
     "bootstrap": ("data_commands", "Repeat the search on resampled data."),
     "fit": ("data_commands", "Fit the parameters of a given graph to data."),
-    "app": ("app", "Draw, fit and compare graphs in your browser."),
+    "app": ("programs", "Draw, fit and compare graphs in your browser."),
     "compare": ("data_commands", "Compare several graphs on the same data."),
     "effects": ("data_commands", "Estimate causal effects."),
     "paths": (
@@ -46,7 +46,7 @@ COMMANDS = {
     "convert": ("graph_commands", "Convert a graph to another format."),
     "sample": ("graph_commands", "Draw data from a graph or a fitted model."),
     "simulate": ("graph_commands", "Draw a random graph, parameters and data."),
-    "study": ("study", "Repeat the studies of the paper."),
+    "study": ("programs", "Repeat the studies of the paper."),
 }
 """The module and the one-line help of each command."""
 

@@ -1,7 +1,8 @@
-"""Commands that run prepared analyses: ``bowfree demo`` and ``bowfree study``."""
+"""Commands that run programs of their own: ``demo``, ``app`` and ``study``."""
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bowfree.cli import options as opt
+from bowfree.cli.tables import Source, data_options, read_source
 from bowfree.cli.terminal import echo, say
 from bowfree.cli.work import Work
 from bowfree.errors import BowfreeError
@@ -32,6 +34,67 @@ def demo(out: Path | None) -> None:
     for name, content in report.contents.items():
         work.save(folder / name, partial(str, content))
     work.end()
+
+
+@click.command(epilog="Example: bowfree app plants.csv")
+@data_options
+@opt.graph_options
+@opt.options("""
+--penalty number>=0 = 1.0 | Weight of log n for each node and edge in the score; 0.5 is the usual BIC.
+--port int>=0<=65535 | Port of the page. [default: any free port]
+--no-browser flag | Print the address, but do not open a browser.
+""")
+def app(penalty: float, port: int | None, no_browser: bool, **given: Any) -> None:
+    """Draw, fit, search and compare graphs for DATA in your browser.
+
+    DATA is as for `bowfree fit`. Needs starlette and uvicorn: pip install "bowfree[app]". Press
+    Ctrl-C to quit.
+    """
+    from threadpoolctl import threadpool_limits
+
+    from bowfree.app.server import Server
+    from bowfree.app.session import Session
+    from bowfree.data.options import DataOptions
+
+    graph = None
+    if given["graph"] is not None or given["graph_file"] is not None:
+        graph = opt.read_graph(given)
+    else:
+        for name in ("graph", "graph_file", "graph_format", "auto"):
+            given.pop(name)
+    source = read_source(given)
+    arguments = source.arguments()
+    data = arguments.pop("data", None)
+    options = DataOptions(**arguments)
+    session = Session(data, options, graph=graph, penalty=penalty, origin=_origin(source))
+    server = Server(session, port or 0)
+    warnings.simplefilter("ignore")  # the page shows the warnings of each fit
+    # The matrices of a graph that people draw are small: more threads would slow it down.
+    threadpool_limits(1)
+    echo(f"The workbench is at {server.address}")
+    say("Press Ctrl-C to quit.")
+    if not no_browser:
+        click.launch(server.address)
+    Work.begin()  # SIGTERM, too, ends the server and its computations
+    server.run()
+    say("The workbench has stopped.")
+
+
+def _origin(source: Source) -> Any:
+    """Return Python code that reads the data as the command did, if a line suffices."""
+    from bowfree.app.saved import Origin
+
+    changed = source.log or source.standardize or source.missing == "listwise"
+    if source.cov is not None or len(source.paths) > 1 or changed:
+        return Origin((), source.name)
+    names = ("columns", "drop", "na", "separator", "decimal", "encoding", "comment", "sheet")
+    read = {name: getattr(source.read, name) for name in names if getattr(source.read, name)}
+    options = "".join(
+        f", {name}={list(value) if isinstance(value, tuple) else value!r}"
+        for name, value in read.items()
+    )
+    line = f"data = dict(bf.datasets.read_table({str(source.paths[0])!r}{options}))"
+    return Origin((line,), source.name)
 
 
 @click.command(epilog="Example: bowfree study effects --n-sims 20 --out results")
