@@ -50,7 +50,7 @@ class EdgeView:
         """The share of the equivalent graphs with this edge."""
         edge: EdgeSummary = self.summary
         own = edge.n_forward if self.mark == "->" else edge.n_bidirected
-        return own / (edge.n_forward + edge.n_backward + edge.n_bidirected)
+        return float(own / (edge.n_forward + edge.n_backward + edge.n_bidirected))
 
     @property
     def arrow(self) -> str:
