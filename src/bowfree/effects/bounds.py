@@ -130,22 +130,18 @@ class EffectBounds(EffectMatrices, Frozen):
     @property
     def nonzero(self) -> Floats:
         """Share of members with an effect, shape (d, d)."""
-        share: Floats = self.positive + self.negative
-        return share
+        return np.add(self.positive, self.negative)
 
     @property
     def sign_agreement(self) -> Floats:
         """Share of members with the most frequent sign (+, - or no effect), shape (d, d)."""
-        share: Floats = np.maximum.reduce([self.positive, self.negative, 1.0 - self.nonzero])
-        return share
+        return np.maximum(np.maximum(self.positive, self.negative), 1.0 - self.nonzero)
 
     @property
     def sign(self) -> npt.NDArray[np.int8]:
         """1 or -1 if all members have a positive or a negative effect, else 0; shape (d, d)."""
-        signs: npt.NDArray[np.int8] = np.subtract(
-            self.positive == 1.0, self.negative == 1.0, dtype=np.int8
-        )
-        return signs
+        positive: npt.NDArray[np.int8] = (self.positive == 1.0).astype(np.int8)
+        return positive - (self.negative == 1.0)
 
     def _content(self) -> Any:
         names = ("n_members", "complete", "formula", "zero", "n_fits", "n_uncertified", "learned")
@@ -461,5 +457,6 @@ def _result(
     complete: bool,
     counter: _core.EffectCounter,
 ) -> EffectBounds:
-    matrices = [total[name] for name in MATRICES]
-    return EffectBounds(names, *matrices, size, complete, counter.n_fits, counter.n_uncertified)
+    matrices: dict[str, Any] = {name.replace("sum", "mean"): m for name, m in total.items()}
+    matrices |= {"n_fits": counter.n_fits, "n_uncertified": counter.n_uncertified}
+    return EffectBounds(names=names, n_members=size, complete=complete, **matrices)

@@ -226,7 +226,9 @@ def design(
     z                           2            1.6           3.4
     """
     budget = Budget(rng, n_jobs, time_limit, progress)
-    average = _as_average(graph)
+    from bowfree.uncertainty.average_result import AveragedEffects  # of a higher layer
+
+    average: Any = graph if isinstance(graph, AveragedEffects) else None
     nodes = graph_of(graph).nodes if average is None else average.names
     default = MAX_MEMBERS if average is None else MAX_MEMBERS_AVERAGED
     limit = default if limit is None else check_count("limit", limit, 1)
@@ -267,12 +269,6 @@ def design(
 
 
 # --- input ----------------------------------------------------------------------------------------
-
-
-def _as_average(graph: Any) -> AveragedEffects | None:
-    from bowfree.uncertainty.average_result import AveragedEffects  # of a higher layer
-
-    return graph if isinstance(graph, AveragedEffects) else None
 
 
 def _present_conditions(

@@ -37,6 +37,7 @@ from bowfree.model.context import Context
 from bowfree.results.display import Table, count, shorten_list
 from bowfree.results.frozen import Frozen
 from bowfree.results.graph_display import GraphDisplay
+from bowfree.results.serialization import ToDict
 from bowfree.space.knowledge import Knowledge
 from bowfree.space.search_space import SearchSpace
 
@@ -65,11 +66,15 @@ class Orientations:
         """Number of orientations."""
         return math.prod(len(factor.marks) for factor in self.factors)
 
-    def marks(self, index: npt.NDArray[np.intp]) -> States:
-        """Return the orientations with these numbers, shape (numbers, pairs)."""
+    def marks(self, index: npt.NDArray[Any]) -> States:
+        """Return the orientations with these numbers, shape (numbers, pairs).
+
+        The numbers are objects if they may exceed 64 bits.
+        """
         marks = np.tile(self.own, (len(index), 1))
         for factor in reversed(self.factors):
-            index, option = np.divmod(index, len(factor.marks))
+            option = (index % len(factor.marks)).astype(np.intp, copy=False)
+            index = index // len(factor.marks)
             marks[:, list(factor.edges)] = factor.marks[option]
         return marks
 
@@ -87,15 +92,6 @@ class Orientations:
         for marks in self.batches(limit):
             yield from map(self._graph, marks.tolist())
 
-    def graph_at(self, index: int) -> MixedGraph:
-        """Return the graph with this number, which may exceed 64 bits."""
-        marks = self.own.tolist()
-        for factor in reversed(self.factors):
-            index, option = divmod(index, len(factor.marks))
-            for e, mark in zip(factor.edges, factor.marks[option].tolist(), strict=True):
-                marks[e] = mark
-        return self._graph(marks)
-
     def _graph(self, marks: list[int]) -> MixedGraph:
         return self.graph._with(*masks_of_states(len(self.graph), marks, self.pairs))
 
@@ -106,7 +102,7 @@ def batch_size(seen: int) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
+class EquivalenceClass(GraphDisplay, ToDict, Frozen, Sequence[MixedGraph]):
     """Graphs with one skeleton and one model; iterable, indexable, with ``in`` and ``len``.
 
     Attributes
@@ -181,7 +177,8 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
         i = index + self.size if index < 0 else index
         if not 0 <= i < self.size:
             raise IndexError(f"index {index} in a class of {self.size} members")
-        return self._orientations.graph_at(i)
+        (marks,) = self._orientations.marks(np.array([i], dtype=object)).tolist()
+        return self._orientations._graph(marks)
 
     @cached_property
     def _options(self) -> list[frozenset[bytes]]:
@@ -304,15 +301,9 @@ class EquivalenceClass(GraphDisplay, Frozen, Sequence[MixedGraph]):
 
         return svg.class_svg(self.graph, ends, caption, layout=layout)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the graph, the method, conditions and summary as plain lists and numbers."""
-        return {
-            "graph": str(self.graph),
-            "method": self.method,
-            "targets": [list(names) for names in self.targets],
-            "kind": self.kind if isinstance(self.kind, str) else list(self.kind),
-            "summary": self.summary().to_dict(),
-        }
+    def _content(self) -> Any:
+        content = {name: getattr(self, name) for name in ("graph", "method", "targets", "kind")}
+        return content | {"summary": self.summary().to_dict()}
 
     def _headline(self) -> str:
         nodes, edges = count(len(self.graph), "node"), count(self.graph.n_edges, "edge")

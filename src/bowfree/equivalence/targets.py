@@ -119,7 +119,7 @@ def target_names(names: Sequence[str]) -> str:
 def read_targets(targets: TargetSets | None, kind: Kind | Sequence[Kind], nodes: Names) -> Targets:
     """Validate targets and kinds and drop redundant conditions; None is one observational one."""
     one = isinstance(kind, str)
-    words: list[Kind] = [kind] if one else as_list("kind", kind, "kinds of interventions")
+    words: list[Any] = [kind] if one else as_list("kind", kind, "kinds of interventions")
     for word in words:
         check_choice("kind", word, _KINDS)
     if targets is None and isinstance(kind, str):

@@ -130,7 +130,7 @@ class ScoringRule:
         return resolved
 
 
-DEFAULT_RULE = ScoringRule()
+DEFAULT_RULE: ScoringRule = ScoringRule()
 
 
 @dataclass(frozen=True)
