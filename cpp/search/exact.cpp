@@ -1,6 +1,7 @@
 #include "search/exact.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,15 @@ void search_dags(exact::Space& space) {
 
 }  // namespace
 
+double count_cells(int d, int max_district) {
+    double total = 0.0, orders = d;
+    for (int k = 2; k <= std::min(d, max_district); ++k) {
+        orders *= d - k + 1;
+        total += orders * std::pow(k + 1, d - k);
+    }
+    return total;
+}
+
 ExactResult exact_search(Scorer& scorer, const Rules& rules, const ExactOptions& options,
                          double score, const Stop& stop) {
     ExactResult found;
@@ -46,10 +56,13 @@ ExactResult exact_search(Scorer& scorer, const Rules& rules, const ExactOptions&
     found.bound = exact::infinity;
     try {
         exact::Space space(scorer, rules, options, found, stop);
-        if (space.largest() == 1)
+        if (space.largest() == 1) {
             search_dags(space);
-        else
-            exact::StateSearch(space, exact::Relaxation(space).list_districts()).run();
+        } else {
+            exact::Relaxation relaxation(space);
+            relaxation.run();
+            exact::StateSearch(space, relaxation).run();
+        }
         found.work = space.work();
         found.proved = true;
         found.bound = found.score;

@@ -2,48 +2,108 @@
 // of a better graph.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "search/exact_space.hpp"
 
 namespace bowfree::exact {
 
-/// A district with its cell and its closing there.
+/// The best district of a cell.
 struct Kept {
-    Candidate candidate;
-    int c;
-    Set prefix;
-    double closing;
+    Chain chain;
+    Candidate best;
 };
 
 class Relaxation {
   public:
-    explicit Relaxation(Space& space) : space_(space) {}
+    explicit Relaxation(Space& space);
 
-    /// Bounds all cells, finds the largest closing of every cell that matters, which makes the
-    /// relaxation tight, and then lists all districts that may be part of a better graph. Lowers the
+    /// Opens cells until none is left that may contain a district of a better graph, and lowers the
     /// bound of the search meanwhile.
-    std::vector<Kept> list_districts();
+    void run();
+
+    /// The best districts of the cells that remain.
+    std::vector<Kept> districts();
+    /// What t counts when it is placed after a prefix and waits for its district.
+    double share(int t, Set prefix) const { return share_.at(t, prefix); }
+    /// An upper bound of what the nodes after a prefix count, if those of `waiting` wait.
+    double rest(Set placed, Set waiting) const { return rest_[state(placed, waiting)]; }
 
   private:
-    struct Cell {
-        int c, size;  // the node that closes, and the number of members
-        Set prefix;
-        double bound;    // of the closings of all its districts
-        double closing;  // the same, or the largest closing above single(c | prefix)
-        bool open = false;
+    /// The cells of one order of the members of a district. A cell has a code: digit j in base
+    /// k + 1 is 0 if node j of the others is no parent, and k - i if it is fresh for members[i].
+    struct Block {
+        int size = 0;
+        std::array<int, exact_district_limit> members{};
+        std::size_t waiting = 0;    // the number of the set of the members but the last
+        std::vector<float> bounds;  // of closed cells, and -infinity
+        std::vector<std::pair<std::uint32_t, Candidate>> opened;
+        // The chains that may be part of a better graph, with their values, if they are few.
+        bool listed = false;
+        std::vector<std::pair<std::uint32_t, double>> chains;
     };
+    /// By the number of members: the fresh nodes of each code, by position among the others.
+    struct Codes {
+        std::size_t n_codes = 0;
+        std::vector<std::array<std::uint16_t, exact_district_limit>> fresh;
+    };
+    /// The end of a district: its last member, and the others, which no longer wait.
+    struct Step {
+        int v;
+        Set others;
+        double value;
+        std::size_t entry;
+    };
+    using Prefixes = std::array<Set, exact_district_limit>;
+
+    void add_blocks(Block& block, int size);
+    Chain chain_of(const Block& block, std::size_t code) const;
+    void number_nodes(const Block& block);
+    Prefixes prefixes_of(const Block& block, std::size_t code) const;
+    template <class Visit>
+    void each_chain(const Block& block, Visit&& visit);
+    void fill_values(const Block& block);
+    void spread(int size, std::vector<double>& values, bool up) const;
+    double value_of_waiting(const Block& block, const Prefixes& prefixes) const;
 
     void bound_cells();
-    void relax();
-    double needed(const Cell& cell) const;
-    void each_district(const Cell& cell, const double& least, const Space::OnDistrict& visit);
+    void update_closings(Set changed);
+    void fill_steps(Set placed);
+    double fill_rest();
+    void fill_before();
+    void sweep();
+    void raise_shares(int t);
+    void fill_slacks(const Block& block);
+    void list_chains(Block& block) const;
+    bool remove_cells();
+    void open_cells();
 
+    std::size_t state(Set placed, Set waiting) const {
+        return ternary_[placed] + ternary_[waiting];
+    }
+    std::size_t entry(int v, Set prefix, std::size_t waiting) const {
+        return ((static_cast<std::size_t>(v) << d_) | prefix) * waiting_sets_.size() + waiting;
+    }
     Space& space_;
-    std::vector<Table> closing_, passing_;  // by the number of members
-    std::vector<Cell> cells_;
-    /// By the number of the other members, and by the set of them and their parents.
-    std::vector<std::vector<double>> group_best_;
+    int d_;
+    Set all_;
+    std::vector<Codes> codes_;
+    std::vector<Block> blocks_;
+    std::vector<Set> waiting_sets_;        // of at most largest - 1 nodes
+    std::vector<std::size_t> waiting_of_;  // their numbers
+    std::vector<std::size_t> ternary_;     // the digits of a set in base 3
+    std::vector<std::vector<Set>> live_;   // by prefix: the sets waiting in a better graph
+    Table alone_, share_;
+    std::vector<double> closing_, passing_;  // by `entry`
+    std::vector<double> rest_, before_;      // by `state`
+    double bound_ = infinity;                // of the values of all graphs
+    double least_excess_ = 0.0;              // of the cells to open next
+    std::vector<Step> steps_;                // scratch: from the current prefix
+    std::vector<Set> nodes_;                 // scratch: the sets of the others of a block
+    std::vector<double> values_, slacks_;    // scratch: by code
 };
 
 }  // namespace bowfree::exact

@@ -6,9 +6,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <unordered_map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,13 +38,28 @@ void each_subset(Set set, Visit&& visit) {
     }
 }
 
+/// The set of the other nodes, numbered without v.
+inline Set without_position(Set set, int v) {
+    const Set low = bit(v) - 1;
+    return (set & low) | (set >> 1 & ~low);
+}
+
 /// A district with its edges: parents (inside the district, too) and spouses of its members.
 struct Candidate {
-    Set members = 0, parents_of_all = 0;
-    std::array<Set, exact_district_limit> parents{}, spouses{};
+    Set members = 0;
+    std::array<Set, exact_district_limit> parents{}, spouses{};  ///< by member, ascending
     double value = 0.0;
 
     int size() const { return std::popcount(members); }
+};
+
+/// The members of a district in an order of all nodes. `fresh[i]` are the nodes that may be parents
+/// of members[i] but not of earlier members, and `prefix[i]` all that may be its parents: with the
+/// fresh nodes of the earlier members, and these members.
+struct Chain {
+    int size = 0;
+    std::array<int, exact_district_limit> members{};
+    std::array<Set, exact_district_limit> fresh{}, prefix{};
 };
 
 /// A number for every node v and every set of other nodes.
@@ -57,40 +71,25 @@ class Table {
 
     /// at(v, P) becomes the largest number of the subsets of P.
     void spread_to_supersets() {
-        spread([this](int v, Set with, Set without) {
-            at(v, with) = std::max(at(v, with), at(v, without));
-        });
-    }
-    /// at(v, P) becomes the largest number of the supersets of P.
-    void spread_to_subsets() {
-        spread([this](int v, Set with, Set without) {
-            at(v, without) = std::max(at(v, with), at(v, without));
-        });
-    }
-
-  private:
-    std::size_t index(int v, Set set) const {
-        const Set low = bit(v) - 1;
-        return (static_cast<std::size_t>(v) << (d_ - 1)) | (set & low) | (set >> 1 & ~low);
-    }
-    template <class Merge>
-    void spread(Merge&& merge) {
         for (int v = 0; v < d_; ++v)
             for (int u = 0; u < d_; ++u) {
                 if (u == v) continue;
                 for (Set set = 0; set < bit(d_); ++set)
-                    if (has(set, u) && !has(set, v)) merge(v, set, set ^ bit(u));
+                    if (has(set, u) && !has(set, v))
+                        at(v, set) = std::max(at(v, set), at(v, set ^ bit(u)));
             }
+    }
+
+  private:
+    std::size_t index(int v, Set set) const {
+        return (static_cast<std::size_t>(v) << (d_ - 1)) | without_position(set, v);
     }
 
     int d_;
     std::vector<double> values_;
 };
 
-/// The graphs of a search, and its result so far. A district is listed in two steps: the edges of
-/// the members but the last, c, among each other and from their parents; then those of c. The edges
-/// chosen so far are kept in this object, so the functions about `others` are to be called by
-/// visitors only.
+/// The graphs of a search, and its result so far.
 class Space {
   public:
     Space(Scorer& scorer, const Rules& rules, const ExactOptions& options, ExactResult& found,
@@ -121,30 +120,23 @@ class Space {
     double loglik(int v, Set given) const {
         return -0.5 * (determinants_[given | bit(v)] - determinants_[given] + 1.0);
     }
-    /// The best value of v with parents in a prefix; `share` with any number of parents.
+    /// The best value of v with parents in a prefix.
     double single(int v, Set prefix) const { return single_.at(v, prefix); }
-    double share(int v, Set prefix) const { return share_.at(v, prefix); }
     const Table& singles() const { return single_; }
-    const Table& shares() const { return share_; }
     /// The parents in `prefix` that attain single(v | prefix).
     Set best_parents(int v, Set prefix) const;
     /// Whether v may be a district by itself.
     bool may_be_alone(int v) const { return must_be_spouses_[v] == 0; }
 
-    /// Calls `visit(others)` for all edges of sets of k nodes that make up `group` together with
-    /// their parents.
-    void each_group_member(Set group, int k, const std::function<void(Set)>& visit);
-    /// The part of a closing that does not depend on c, with the cost of the edges c <-> t.
-    double closing_of_others(Set others);
-    /// The closing of single nodes with parents in the same prefixes. A district that is no better
-    /// can be replaced by them in every order in which c is the last member.
-    double closing_of_singles(int c, Set prefix, Set others) const;
-    /// Calls `visit(district, closing)` for the districts of `others` and c, whose parents together
-    /// with the other members are `prefix`, with a closing above `least`, which may rise meanwhile.
-    /// The nodes of `uncovered` are no parents of the others.
-    using OnDistrict = std::function<void(const Candidate&, double)>;
-    void each_district_with(int c, Set prefix, Set others, Set uncovered, const double& least,
-                            const OnDistrict& visit);
+    /// Whether the nodes can be a district, judging by the spouses that they may and must have.
+    bool may_be_district(Set members) const;
+
+    /// An upper bound of the values of the districts of a chain: those whose parents are its fresh
+    /// nodes, each of which is a parent of the first member that it can be a parent of. -infinity
+    /// if there are none, or none better than the members as single nodes.
+    double bound_of(const Chain& chain);
+    /// The best of these districts, if its value is above `least` and that of the single nodes.
+    std::optional<Candidate> best_of(const Chain& chain, double least);
 
   private:
     using Pairs = std::vector<std::pair<int, int>>;
@@ -159,19 +151,17 @@ class Space {
     Set component(int v, Set members) const;
     Set parents_of_all(Set members) const;
     bool has_child_in(int v, Set members) const { return has(parents_of_all(members), v); }
+    double value_alone(const Chain& chain) const;
+    double bound_of_pair(const Chain& chain, double least) const;
+    double bound_of_triple(const Chain& chain, double least);
     double loglik_bound(Set members, bool with_pairs);
-    double pair_loglik(int a, int b);
-    double least_sum(const Table& table, Set members) const;
-    int count_components(Set members) const;
-    bool is_acyclic(Set members) const;
+    double pair_loglik(int a, int b, Set A, Set B);
     template <class Visit>
     void each_pattern(const Pairs& pairs, std::size_t next, Visit&& visit);
     template <class Visit>
-    void each_parents(int v, Set outside, Set needed, Visit&& visit);
+    void each_parents(int v, Set outside, Set needed, int& spare, Visit&& visit);
     template <class Visit>
-    void parents_with(int v, Set optional, int most, Set chosen, Visit&& visit);
-    template <class Visit>
-    void each_family(Set members, Set outside, Set uncovered, Visit&& visit);
+    void each_family(const Chain& chain, int next, int& spare, Visit&& visit);
     bool permits_spouses(Set members) const;
     Candidate built(Set members) const;
 
@@ -182,10 +172,13 @@ class Space {
     const Stop& stop_;
     Workspace workspace_;
     int d_, largest_;
+    int most_;  // parents of a member of a district
     std::vector<Set> may_be_parents_, must_be_parents_, may_be_spouses_, must_be_spouses_;
     std::vector<double> determinants_;  // log determinants of all principal submatrices
-    Table single_, share_;
-    std::unordered_map<std::uint64_t, double> pairs_;  // log-likelihoods
+    Table single_;
+    std::vector<int> subset_number_;  // of sets of at most most_ nodes, and -1
+    std::size_t n_subsets_ = 0;
+    std::vector<double> pairs_;  // log-likelihoods of pairs by the numbers of their parents, or NaN
     std::array<Set, exact_limit> built_parents_{}, built_spouses_{};
     Graph scratch_;
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 from pathlib import Path
 
@@ -74,6 +75,73 @@ def check(data: np.ndarray, max_parents: int | None, space: dict[str, object]) -
         assert result.gap == 0
         assert result.space.permits(result.graph)
         assert result.score == pytest.approx(best_of_all(data, max_parents, **space), abs=1e-9)
+
+
+@pytest.mark.parametrize(("max_district", "seed"), [(2, 3), (3, 3), (3, 8), (3, 9)])
+def test_six_variables_by_brute_force(max_district: int, seed: int) -> None:
+    """All orders, all partitions into districts, all parents in the order, at most one of a node."""
+    d = 6
+    data = sample(d, seed)
+    names = tuple(f"x{i}" for i in range(1, d + 1))
+    moments = bf.exact_search(data, penalty=0.5, graph_class="dag").moments
+    core = bf.search.exact.Setup(
+        moments, bf.SearchSpace(), bf.model.ScoringRule(0.5), bf.search.Strategy()
+    ).core()
+    constant = core.score(*bf.MixedGraph(names)._bits())
+    # By members: the gains of all districts on them, and the parent of each member, -1 for none.
+    districts: dict[frozenset[int], tuple[np.ndarray, np.ndarray]] = {}
+    for k in range(1, max_district + 1):
+        for members in itertools.combinations(range(d), k):
+            gains, parents = [], []
+            pairs = list(itertools.combinations(members, 2))
+            for marks in itertools.product((0, 1), repeat=len(pairs)):
+                spouses = [pair for pair, mark in zip(pairs, marks, strict=True) if mark]
+                if len(spouses) < k - 1:
+                    continue  # not connected
+                for chosen in itertools.product(range(-1, d), repeat=k):
+                    arrows = [(p, v) for p, v in zip(chosen, members, strict=True) if p >= 0]
+                    edges = [frozenset(arrow) for arrow in arrows] + [frozenset(s) for s in spouses]
+                    if len(set(edges)) < len(edges) or any(len(edge) < 2 for edge in edges):
+                        continue
+                    graph = bf.MixedGraph(
+                        names,
+                        [(names[p], names[v]) for p, v in arrows],
+                        [(names[p], names[v]) for p, v in spouses],
+                    )
+                    gains.append(core.score(*graph._bits()) - constant)
+                    parents.append(chosen)
+            districts[frozenset(members)] = np.array(gains), np.array(parents)
+    best = -np.inf
+    for order in itertools.permutations(range(d)):
+        place = np.append(np.argsort(order), -1)  # the last one is that of no parent
+        gain = {
+            members: gains[(place[parents] < place[sorted(members)]).all(axis=1)].max()
+            for members, (gains, parents) in districts.items()
+        }
+        best = max(best, best_partition(frozenset(range(d)), gain))
+    result = bf.exact_search(data, penalty=0.5, max_parents=1, max_district=max_district, rng=1)
+    assert result.proved
+    assert result.score == pytest.approx(constant + best, abs=1e-9)
+
+
+def best_partition(nodes: frozenset[int], gain: dict[frozenset[int], float]) -> float:
+    if not nodes:
+        return 0.0
+    a = min(nodes)
+    return max(
+        value + best_partition(nodes - members, gain)
+        for members, value in gain.items()
+        if a in members and members <= nodes
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dense_data_of_five_variables(seed: int) -> None:
+    """Factors behind all variables, so that many districts of three nodes fit well."""
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 5))
+    data = factors + rng.normal(size=(300, 5)) * rng.uniform(0.3, 1.0, size=5)
+    check(data, 3 if seed % 2 else None, {"max_district": 3})
 
 
 def test_dags_with_interventions() -> None:
@@ -151,3 +219,5 @@ def test_limits_are_named() -> None:
         bf.exact_search(np.random.default_rng(1).normal(size=(5, 6)))
     with pytest.raises(BowfreeError, match="max_district = 7"):
         bf.exact_search(sample(8, 1), max_district=7)
+    with pytest.raises(BowfreeError, match="requires at most 12 variables, not 13"):
+        bf.exact_search(sample(13, 1), max_district=3)

@@ -21,7 +21,7 @@ from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, GraphClass, Means, Missing, Penalty, Rng, public
 from bowfree.search.greedy import adapt_to_data, check_finite_n, search_moments
 from bowfree.search.plan import Strategy
-from bowfree.search.proof import DEFAULT_DISTRICT, MAX_DISTRICT, MAX_NODES, Proof
+from bowfree.search.proof import DEFAULT_DISTRICT, MAX_DISTRICT, MAX_NODES, Proof, max_nodes
 from bowfree.search.result import TOLERANCE, SearchInterrupted, SearchResult
 from bowfree.search.scheduler import Setup
 from bowfree.space.knowledge import Knowledge
@@ -101,15 +101,15 @@ def exact_search(
 ) -> ExactResult:
     """Find the graph with the best score among graphs with small districts, and prove it.
 
-    A greedy search comes first. The time of the proof depends on the data. With districts of at
-    most 2 nodes and 3 parents it took about a second for 10 variables of a public benchmark and
-    half a minute for 12, ten times as long for dense data; DAGs of 20 variables take a second. With
-    districts of 3 nodes, a bound rather than a proof is to be expected beyond about 8 variables.
+    A greedy search comes first. The time of the proof depends on the data. With 10 variables of a
+    public benchmark and 3 parents it took about a second for districts of at most 2 nodes and less
+    than a minute for 3; DAGs of 20 variables take a second.
 
     Parameters
     ----------
     data : array_like of shape (n, d), data frame or Moments, optional
-        Observations in rows, of at most 20 variables.
+        Observations in rows, of at most 20 variables; 15, 12, 10, 10 or 9 with districts of at most
+        2, 3, 4, 5 or 6 nodes.
     max_district : int, optional
         Largest number of nodes in a district, at most 6; overrides that of `space`. By default 2,
         and 1 for DAGs.
@@ -236,6 +236,11 @@ def _check_size(
     if largest > MAX_DISTRICT:
         raise BowfreeError(
             f"max_district = {largest}: an exact search requires at most {MAX_DISTRICT}"
+        )
+    if d > max_nodes(largest):
+        raise BowfreeError(
+            f"max_district = {largest}: an exact search with such districts requires at most "
+            f"{max_nodes(largest)} variables, not {d}; choose a smaller district or fewer variables"
         )
     if largest > 1 and isinstance(moments, JointMoments):
         raise BowfreeError(

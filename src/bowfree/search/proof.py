@@ -1,8 +1,8 @@
 """Proofs that no graph of a space has a better score than a known one.
 
 The score is a sum over districts. The core (``cpp/search/exact.hpp``) combines dynamic programming
-over orders of the variables, bounds of districts before they are fitted, and A* search over the few
-districts that remain. It knows the rules about single pairs and nodes. The other rules (ancestral
+over orders of the variables, a Lagrangian relaxation that excludes nearly all districts before they
+are fitted, and A* search with those that remain. It knows the rules about single pairs and nodes. The other rules (ancestral
 and arid graphs, the number of edges) are imposed by branching here: if the best graph violates one
 of them, every permitted graph lacks one edge of a smallest set that violates it.
 
@@ -30,7 +30,9 @@ from bowfree.results.display import count
 from bowfree.search.result import TOLERANCE
 from bowfree.search.scheduler import Setup
 
-MAX_NODES, MAX_DISTRICT = 20, 6  # as in cpp/search/exact.hpp
+# As in cpp/search/exact.hpp.
+MAX_NODES, MAX_DISTRICT = 20, 6
+_MAX_CELLS = 4e8
 DEFAULT_DISTRICT, DEFAULT_PARENTS = 2, 3
 
 MAX_ENUMERATED = 5  # variables, in cpp/search/enumeration.hpp
@@ -40,6 +42,21 @@ PROOF_WORK = 5e8
 MAX_PROVED = 12
 
 _Edges = tuple[tuple[str, str, str], ...]
+
+
+def max_nodes(max_district: int) -> int:
+    """Return the largest number of variables for an exact search with districts of some size."""
+    if max_district == 1:
+        return MAX_NODES
+    d = MAX_DISTRICT
+    while _count_cells(d + 1, max_district) <= _MAX_CELLS:
+        d += 1
+    return d
+
+
+def _count_cells(d: int, max_district: int) -> int:
+    sizes = range(2, min(d, max_district) + 1)
+    return sum(math.perm(d, k) * (k + 1) ** (d - k) for k in sizes)
 
 
 class Proved(NamedTuple):
