@@ -97,6 +97,10 @@ class DistrictFitter {
     /// `fit(district).objective`.
     double objective(const District& district);
 
+    /// A lower bound of F for one sample without targets, or minus infinity: at a small part of the
+    /// cost of a fit.
+    double lower_bound(const District& district);
+
     /// The work of the last call, in multiplications of Newton's method: a pure function of (data,
     /// district). Closed forms count as zero.
     double work() const { return work_; }
@@ -120,6 +124,7 @@ class DistrictFitter {
     const Stop* stop_;
     std::vector<double> start_;        // B of a start
     std::vector<double> gram_, coef_;  // of a regression
+    std::vector<int> blanket_;         // of a member, and the member
     Ricf ricf_;
     GroupSweeps group_sweeps_;
     Sweeps* sweeps_ = nullptr;  // one of these two

@@ -1,13 +1,17 @@
 // A cache of district scores, shared by all runs and threads of a search on one data set.
 //
 // A score is a pure function of its key, so results do not depend on the size of the cache, on
-// evictions, or on which thread stored a value.
+// evictions, or on which thread stored a value. So is the lower bound of a score that needs no fit;
+// an entry may contain either or both.
 #pragma once
 
+#include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
-#include <optional>
+#include <thread>
 #include <vector>
 
 #include "graph/key.hpp"
@@ -23,30 +27,34 @@ class ScoreCache {
         for (auto& shard : shards_) shard.buckets.resize(max_buckets_ > 0 ? 1 : 0);
     }
 
-    /// F of a district, and the work of its fit (see `DistrictFitter::work`).
+    /// F of a district, the work of its fit (see `DistrictFitter::work`), and a lower bound of F.
+    /// What is unknown is NaN.
     struct Entry {
-        double objective;
-        float work;
+        double objective = std::numeric_limits<double>::quiet_NaN();
+        float work = 0.0F;
+        float bound = std::numeric_limits<float>::quiet_NaN();
+
+        bool is_fitted() const { return !std::isnan(objective); }
+        bool is_bounded() const { return !std::isnan(bound); }
     };
 
-    std::optional<Entry> find(const Key& key) {
+    Entry find(const Key& key) {
         Shard& shard = shards_[key.high % n_shards];
         std::scoped_lock lock(shard.mutex);
-        if (shard.buckets.empty()) return std::nullopt;
+        if (shard.buckets.empty()) return {};
         const Bucket& bucket = shard.bucket_of(key);
-        for (int e = 0; e < bucket.size; ++e)
-            if (bucket.keys[e] == key) return Entry{bucket.objectives[e], bucket.work[e]};
-        return std::nullopt;
+        const int e = bucket.find(key);
+        return e < 0 ? Entry{} : bucket.entries[e];
     }
 
+    /// Stores what is known in `value`; the rest of the entry stays.
     void store(const Key& key, const Entry& value) {
         Shard& shard = shards_[key.high % n_shards];
         std::scoped_lock lock(shard.mutex);
         if (shard.buckets.empty()) return;
-        // Another thread may have stored the same value while this one computed it: harmless, the
-        // two entries are equal.
-        if (shard.bucket_of(key).size == Bucket::capacity &&
-            2 * shard.buckets.size() <= max_buckets_)
+        const Bucket& bucket = shard.bucket_of(key);
+        if (bucket.size == Bucket::capacity && 2 * shard.buckets.size() <= max_buckets_ &&
+            bucket.find(key) < 0)
             shard.grow();
         shard.bucket_of(key).put(key, value);
     }
@@ -67,20 +75,44 @@ class ScoreCache {
     struct Bucket {
         static constexpr int capacity = 8;
         Key keys[capacity];
-        double objectives[capacity];
-        float work[capacity];
+        Entry entries[capacity];
         std::int32_t size = 0, next = 0;  // `next` is overwritten when the bucket is full
 
+        int find(const Key& key) const {
+            for (int e = 0; e < size; ++e)
+                if (keys[e] == key) return e;
+            return -1;
+        }
+
         void put(const Key& key, const Entry& value) {
-            const int e = size < capacity ? size++ : next++ % capacity;
-            keys[e] = key;
-            objectives[e] = value.objective;
-            work[e] = value.work;
+            int e = find(key);
+            if (e < 0) {
+                e = size < capacity ? size++ : next++ % capacity;
+                keys[e] = key;
+                entries[e] = {};
+            }
+            if (value.is_fitted()) {
+                entries[e].objective = value.objective;
+                entries[e].work = value.work;
+            }
+            if (value.is_bounded()) entries[e].bound = value.bound;
         }
     };
 
+    /// Held for a few dozen instructions, so that waiting for it is not worth a system call.
+    class SpinLock {
+      public:
+        void lock() {
+            while (taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+        }
+        void unlock() { taken_.clear(std::memory_order_release); }
+
+      private:
+        std::atomic_flag taken_;
+    };
+
     struct Shard {
-        std::mutex mutex;
+        SpinLock mutex;
         std::vector<Bucket> buckets;  // a power of two, or none
 
         Bucket& bucket_of(const Key& key) { return buckets[key.low & (buckets.size() - 1)]; }
@@ -90,8 +122,7 @@ class ScoreCache {
             old.swap(buckets);
             for (const Bucket& bucket : old)
                 for (int e = 0; e < bucket.size; ++e)
-                    bucket_of(bucket.keys[e])
-                        .put(bucket.keys[e], {bucket.objectives[e], bucket.work[e]});
+                    bucket_of(bucket.keys[e]).put(bucket.keys[e], bucket.entries[e]);
         }
     };
 

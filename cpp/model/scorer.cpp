@@ -63,21 +63,58 @@ Workspace::Workspace(const Scorer& scorer, const Stop& stop)
     if (scorer.data().rows) errors.emplace(*scorer.data().rows, &stop);
 }
 
-std::optional<ScoreCache::Entry> Scorer::find_cached(const Key& key, Workspace& workspace) {
-    const auto entry = cache_.find(key);
-    workspace.effort.cache_hits += entry.has_value();
+ScoreCache::Entry Scorer::find_cached(const Key& key, Workspace& workspace) {
+    const Entry entry = cache_.find(key);
+    workspace.effort.cache_hits += entry.is_fitted();
     return entry;
 }
 
 double Scorer::objective(const Graph& graph, int node, const Key& key, Workspace& workspace) {
-    auto entry = find_cached(key, workspace);
-    if (!entry) {
+    Entry entry = find_cached(key, workspace);
+    if (!entry.is_fitted()) {
         const District district = data_.district(graph, district_of(graph, node));
         entry = sizes_.empty() && !function_ ? compute(district, key, workspace)
                                              : compute_blocks(district, key, workspace);
     }
-    workspace.count(entry->work);
-    return entry->objective;
+    workspace.count(entry.work);
+    return entry.objective;
+}
+
+ScoreCache::Entry Scorer::estimate(const Graph& graph, int node, const Key& key,
+                                   Workspace& workspace) {
+    const Entry entry = cache_.find(key);
+    if (entry.is_bounded()) return entry;
+    return estimate(make_district(graph, district_of(graph, node)), key, workspace);
+}
+
+/// The bound of a district from which a member can be peeled is that of the rest, and its F is known
+/// if nothing is left to be fitted.
+ScoreCache::Entry Scorer::estimate(const District& district, const Key& key, Workspace& workspace) {
+    Entry found;
+    double bound = 0.0;
+    if (const auto v = peelable(district)) {
+        const District apart = alone(district, *v), others = without(district, *v);
+        const Key rest_key = key_of(others, 0);
+        Entry rest = cache_.find(rest_key);
+        if (!rest.is_bounded()) rest = estimate(others, rest_key, workspace);
+        const Entry one = entry_of_part(apart, workspace);
+        const int merged = count_edges(district) - count_edges(apart) - count_edges(others);
+        const double own = one.objective - 2.0 * edge_cost_ * merged;
+        bound = own + rest.bound;
+        if (rest.is_fitted())
+            found = {one.objective + rest.objective - 2.0 * edge_cost_ * merged,
+                     one.work + rest.work};
+    } else if (district.k == 1) {
+        found = compute(district, key, workspace);
+        bound = found.objective;
+    } else {
+        bound = workspace.fitter.lower_bound(district);
+    }
+    found.bound =
+        std::nextafter(static_cast<float>(bound), -std::numeric_limits<float>::infinity());
+    cache_.store(key, found);
+    const Entry stored = cache_.find(key);  // with F, if it was known
+    return stored.is_bounded() ? stored : found;
 }
 
 void Scorer::compute_ahead(const std::vector<Wanted>& wanted, int n_threads, const Stop& stop) {
@@ -144,8 +181,8 @@ ScoreCache::Entry Scorer::compute(const District& district, const Key& key, Work
 ScoreCache::Entry Scorer::entry_of_part(const District& district, Workspace& workspace) {
     // Columns of blocks are numbered after the nodes, so that their keys differ.
     const Key key = key_of(district, static_cast<int>(sizes_.size()));
-    if (const auto entry = find_cached(key, workspace)) return *entry;
-    return compute(district, key, workspace);
+    const Entry entry = find_cached(key, workspace);
+    return entry.is_fitted() ? entry : compute(district, key, workspace);
 }
 
 double Scorer::objective(const Graph& graph, Workspace& workspace) {
@@ -154,9 +191,19 @@ double Scorer::objective(const Graph& graph, Workspace& workspace) {
     });
 }
 
-double Scorer::score(const Graph& graph, Workspace& workspace) {
-    const double F = objective(graph, workspace);
-    return constant_ - 0.5 * F - edge_cost_ * count_edges(graph);
+double Scorer::score(const Graph& graph, Workspace& workspace, double least) {
+    const auto with_objective = [&](double F) {
+        return constant_ - 0.5 * F - edge_cost_ * count_edges(graph);
+    };
+    if (least > -infinity && has_bounds()) {
+        const double most = with_objective(
+            sum_over_districts(graph, [&](const std::vector<int>& district) -> double {
+                const Key key = rows_key(graph, district);
+                return estimate(graph, district.front(), key, workspace).bound;
+            }));
+        if (most + bound_rounding < least) return most;
+    }
+    return with_objective(objective(graph, workspace));
 }
 
 }  // namespace bowfree

@@ -21,6 +21,7 @@
 #include <optional>
 #include <vector>
 
+#include "dense.hpp"
 #include "graph/graph.hpp"
 #include "graph/key.hpp"
 #include "model/error_evidence.hpp"
@@ -29,6 +30,9 @@
 #include "stop.hpp"
 
 namespace bowfree {
+
+/// Rounding errors of a bound of the score, generously.
+inline constexpr double bound_rounding = 1e-8;
 
 /// Counters of one run.
 struct Effort {
@@ -87,6 +91,17 @@ class Scorer {
     /// cached.
     double objective(const Graph& graph, int node, const Key& key, Workspace& workspace);
 
+    /// What is known about this F without a fit. Only if `has_bounds`, and then with a lower bound.
+    using Entry = ScoreCache::Entry;
+    Entry estimate(const Graph& graph, int node, const Key& key, Workspace& workspace);
+    /// F of an entry that contains it, counted as by `objective`.
+    static double use(const Entry& entry, Workspace& workspace) {
+        ++workspace.effort.cache_hits;
+        workspace.count(entry.work);
+        return entry.objective;
+    }
+    bool has_bounds() const { return is_plain() && !data_.rows && sweeps_ == 0; }
+
     /// Computes the scores of districts that are not in the cache, on several threads. Later calls
     /// of `objective` find them there; nothing else changes. The data must be plain.
     struct Wanted {
@@ -94,13 +109,14 @@ class Scorer {
         Key key;
     };
     void compute_ahead(const std::vector<Wanted>& wanted, int n_threads, const Stop& stop);
-    bool is_cached(const Key& key) { return cache_.find(key).has_value(); }
+    bool is_cached(const Key& key) { return cache_.find(key).is_fitted(); }
 
     /// The sum of F over all districts.
     double objective(const Graph& graph, Workspace& workspace);
 
-    /// The score of the graph, with districts added in the order of `districts`.
-    double score(const Graph& graph, Workspace& workspace);
+    /// The score of the graph, with districts added in the order of `districts`. If it is certainly
+    /// less than `least`, the result may be another number less than `least`.
+    double score(const Graph& graph, Workspace& workspace, double least = -infinity);
 
     /// The part of the score that all graphs share: -(d/2) log 2 pi, the penalty of the nodes, and
     /// the contribution of set variables and specific variances (conditions.hpp).
@@ -109,8 +125,8 @@ class Scorer {
     std::size_t cache_bytes() { return cache_.bytes(); }
 
   private:
-    using Entry = ScoreCache::Entry;
-    std::optional<Entry> find_cached(const Key& key, Workspace& workspace);
+    Entry find_cached(const Key& key, Workspace& workspace);
+    Entry estimate(const District& district, const Key& key, Workspace& workspace);
     Entry entry_of_part(const District& district, Workspace& workspace);
     Entry compute_blocks(const District& district, const Key& key, Workspace& workspace);
     Entry compute(const District& district, const Key& key, Workspace& workspace);

@@ -63,6 +63,9 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
         screen_.emplace(scorer, workspace);
         screened_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
     }
+    // The screen excludes nearly as many moves as bounds do, and more cheaply.
+    if (!screen_ && scorer.has_bounds())
+        bounds_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
     if (d() > screened_beyond) {
         leaves_ = static_cast<int>(std::bit_ceil(edges_.size()));
         best_.assign(2 * static_cast<std::size_t>(leaves_), never);
@@ -106,37 +109,54 @@ double MoveTable::objective_of(int representative) {
     return F;
 }
 
-double MoveTable::likelihood_gain(const Move& move) {
-    double& gain = gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)];
-    if (std::isnan(gain)) {
-        gain = compute_gain(move);
-        if (std::isnan(gain)) gain = never;  // F is not finite on either side
-    }
-    return gain;
+/// The gain of the likelihood. If it is certainly less than `least`, a bound that is less.
+double MoveTable::likelihood_gain(const Move& move, double least) {
+    const int at = 4 * pair(move.i, move.j) + static_cast<int>(move.edge);
+    if (!std::isnan(gains_[at])) return gains_[at];
+    if (!bounds_.empty() && bounds_[at] + bound_rounding < least) return bounds_[at];
+    return compute_gain(move, least);
 }
 
-double MoveTable::compute_gain(const Move& move) {
+double MoveTable::compute_gain(const Move& move, double least) {
     ++workspace_.effort.candidates;
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
     const bool at_i = head_at_first(before) || head_at_first(after);
     const bool at_j = head_at_second(before) || head_at_second(after);
-    const int a = district_[i], b = district_[j];
+    const int a = district_[i], b = district_[j], at = 4 * pair(i, j) + static_cast<int>(after);
     double F_before = 0.0;
     if (at_i) F_before += objective_of(a);
     if (at_j && !(at_i && a == b)) F_before += objective_of(b);
 
     double F_after = 0.0;
-    visit_districts_after(move, [&](int node, const Key& key) {
-        F_after += scorer_.objective(graph_, node, key, workspace_);
+    bool exact = true;
+    with_districts_after(move, [&](std::span<const NewDistrict> found) {
+        Scorer::Entry known[2];
+        if (!bounds_.empty()) {
+            double bound = 0.0;
+            for (std::size_t n = 0; n < found.size(); ++n) {
+                known[n] = scorer_.estimate(graph_, found[n].node, found[n].key, workspace_);
+                bound += known[n].bound;
+            }
+            bounds_[at] = std::nextafter(static_cast<float>(-0.5 * (bound - F_before)),
+                                         std::numeric_limits<float>::infinity());
+            exact = !(bounds_[at] + bound_rounding < least);
+            if (!exact) return;
+        }
+        for (std::size_t n = 0; n < found.size(); ++n)
+            F_after += known[n].is_fitted()
+                           ? scorer_.use(known[n], workspace_)
+                           : scorer_.objective(graph_, found[n].node, found[n].key, workspace_);
     });
-    return -0.5 * (F_after - F_before);
+    if (!exact) return bounds_[at];
+    const double gain = -0.5 * (F_after - F_before);
+    return gains_[at] = std::isnan(gain) ? never : gain;  // NaN: F is not finite on either side
 }
 
-/// Calls `visit(node, key)` for the one or two districts at which the move adds or removes an
-/// arrowhead, with the move made: a node of the district, and its key.
-template <class Visit>
-void MoveTable::visit_districts_after(const Move& move, Visit&& visit) {
+/// Calls `use(found)` with the one or two districts at which the move adds or removes an arrowhead,
+/// while the move is made.
+template <class Use>
+void MoveTable::with_districts_after(const Move& move, Use&& use) {
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
     const bool at_i = head_at_first(before) || head_at_first(after);
@@ -145,6 +165,9 @@ void MoveTable::visit_districts_after(const Move& move, Visit&& visit) {
     const Key change_i = toggled(before, after, j, i, false);
     const Key change_j = toggled(before, after, i, j, true);
     const Trial trial(graph_, move, before);
+    NewDistrict found[2];
+    std::size_t n = 0;
+    const auto visit = [&](int node, const Key& key) { found[n++] = {node, key}; };
     if (after == Edge::bidirected) {  // one district, perhaps of two
         Key key = district_key_[a] ^ change_i ^ change_j;
         if (a != b) key ^= district_key_[b];
@@ -166,15 +189,17 @@ void MoveTable::visit_districts_after(const Move& move, Visit&& visit) {
         if (at_i) visit(i, district_key_[a] ^ change_i);
         if (at_j) visit(j, district_key_[b] ^ change_j);
     }
+    use(std::span<const NewDistrict>(found, n));
 }
 
 /// Notes the districts that an unknown gain needs, if it may be at least `least` and is not known.
 void MoveTable::compute_later(const Rules& rules, const Move& move, double least) {
     if (!std::isnan(gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)])) return;
     if (!(possible_gain(move) >= least) || !permits_but_class(rules, move)) return;
-    visit_districts_after(move, [&](int node, const Key& key) {
-        if (!scorer_.is_cached(key))
-            wanted_.push_back({make_district(graph_, district_of(graph_, node)), key});
+    with_districts_after(move, [&](std::span<const NewDistrict> found) {
+        for (const auto& [node, key] : found)
+            if (!scorer_.is_cached(key))
+                wanted_.push_back({make_district(graph_, district_of(graph_, node)), key});
     });
 }
 
@@ -203,10 +228,7 @@ void MoveTable::apply(const Move& move) {
     edges_[pair(i, j)] = after;
     if (is_directed(before) || is_directed(after)) ancestors_known_ = false;
 
-    for (int e = 0; e < 4; ++e) {
-        gains_[4 * pair(i, j) + e] = stale;
-        if (screen_) screened_[4 * pair(i, j) + e] = std::numeric_limits<float>::quiet_NaN();
-    }
+    for (int e = 0; e < 4; ++e) forget_gain(4 * pair(i, j) + e);
     mark_changed(i, j);
     if (at_j) district_[j] = unassigned;
     if (at_i) update_district(i);
@@ -226,6 +248,12 @@ void MoveTable::update_district(int node) {
     for (const int v : members) mark_stale(v);
 }
 
+void MoveTable::forget_gain(int at) {
+    gains_[at] = stale;
+    if (!bounds_.empty()) bounds_[at] = std::numeric_limits<float>::quiet_NaN();
+    if (screen_) screened_[at] = std::numeric_limits<float>::quiet_NaN();
+}
+
 void MoveTable::mark_stale(int node) {
     for (int other = 0; other < d(); ++other) {
         if (other == node) continue;
@@ -235,12 +263,8 @@ void MoveTable::mark_stale(int node) {
             return second ? head_at_second(e) : head_at_first(e);
         };
         const bool has_head = head_here(edges_[p]);
-        for (const Edge e : all_edges) {
-            if (!has_head && !head_here(e)) continue;
-            gains_[4 * p + static_cast<int>(e)] = stale;
-            if (screen_)
-                screened_[4 * p + static_cast<int>(e)] = std::numeric_limits<float>::quiet_NaN();
-        }
+        for (const Edge e : all_edges)
+            if (has_head || head_here(e)) forget_gain(4 * p + static_cast<int>(e));
         mark_changed(std::min(node, other), std::max(node, other));
     }
     if (screen_) screen_->invalidate(node);

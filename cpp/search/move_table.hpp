@@ -5,7 +5,8 @@
 // gains of all moves with an arrowhead there; all other entries remain valid. Stale gains are
 // computed on demand, and most of the districts that this needs are in the cache of the scorer.
 //
-// With few variables the gains of all permitted moves are computed. With more than
+// With few variables the gains of all permitted moves are computed, except those that a bound of the
+// likelihood of the new districts shows to be too small to matter. With more than
 // `screened_beyond`, a tournament tree ranks the pairs by the largest possible gain of their moves:
 // the gain if it is known, else an estimate by the screen (screen.hpp). `visit_best` takes pairs from
 // the top of the tournament and stops when the possible gains of all others are too small. With
@@ -16,6 +17,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,8 @@ inline Edge other_edge(Edge now, Rng& rng) {
 }
 
 class MoveTable {
+    static constexpr double never = -std::numeric_limits<double>::infinity();
+
   public:
     /// Everything that needs a score throws `Stopped` when the workspace's stop is raised; the
     /// graph is then as it was before the call.
@@ -56,8 +60,10 @@ class MoveTable {
     double score();
     /// The gain of the score by `move` if an edge costs `edge_cost`; minus infinity if the graphs
     /// cannot be compared.
-    double gain(const Move& move, double edge_cost) {
-        return likelihood_gain(move) - edge_cost * more_edges(move);
+    /// If it is certainly less than `least`, the result may be another number less than `least`.
+    double gain(const Move& move, double edge_cost, double least = never) {
+        const double cost = edge_cost * more_edges(move);
+        return likelihood_gain(move, least + cost) - cost;
     }
 
     /// True when the graph after `move` is acyclic and satisfies the rules (the graph itself does).
@@ -93,7 +99,7 @@ class MoveTable {
                 if (!(possible_gain(move) - cost >= floor)) continue;
                 workspace_.stop.check();
                 if (!permits_but_class(rules, move)) continue;
-                const double gain = likelihood_gain(move) - cost;
+                const double gain = likelihood_gain(move, floor + cost) - cost;
                 // The class is a property of the whole graph, so it is checked last.
                 if (gain >= floor && permits_class(rules, move)) floor = look(move, gain);
             }
@@ -143,15 +149,16 @@ class MoveTable {
 
   private:
     static int pair(int i, int j) { return static_cast<int>(pair_index(i, j)); }
-    static constexpr double never = -std::numeric_limits<double>::infinity();
     int more_edges(const Move& move) const {
         return (move.edge != Edge::none) - (edge(move.i, move.j) != Edge::none);
     }
     bool has_tournament() const { return leaves_ > 0; }
-    double likelihood_gain(const Move& move);
+    double likelihood_gain(const Move& move, double least);
     double possible_gain(const Move& move) {
-        const double gain = gains_[4 * pair(move.i, move.j) + static_cast<int>(move.edge)];
-        return std::isnan(gain) ? screened_gain(move) : gain;
+        const int at = 4 * pair(move.i, move.j) + static_cast<int>(move.edge);
+        if (!std::isnan(gains_[at])) return gains_[at];
+        const double screened = screened_gain(move);
+        return bounds_.empty() ? screened : std::fmin(screened, bounds_[at]);
     }
     double screened_gain(const Move& move);
     bool permits_but_class(const Rules& rules, const Move& move);
@@ -162,9 +169,14 @@ class MoveTable {
     void remove_from_tournament(int i, int j);
     void enter(int pair, double value);
     void mark_changed(int i, int j);
-    double compute_gain(const Move& move);
-    template <class Visit>
-    void visit_districts_after(const Move& move, Visit&& visit);
+    double compute_gain(const Move& move, double least);
+    struct NewDistrict {
+        int node;  // one of its nodes
+        Key key;
+    };
+    void forget_gain(int at);
+    template <class Use>
+    void with_districts_after(const Move& move, Use&& use);
     int batch_size() const { return workspace_.n_threads > 1 ? 16 * workspace_.n_threads : 1; }
     void compute_later(const Rules& rules, const Move& move, double least);
     void compute_ahead();
@@ -187,6 +199,7 @@ class MoveTable {
     std::vector<Key> district_key_;  // by smallest node
     std::vector<double> objective_;  // by smallest node: F, NaN if unknown
     std::vector<double> gains_;      // by 4 * pair + edge: gain without penalty, NaN when stale
+    std::vector<float> bounds_;      // as `gains_`: upper bounds, NaN if unknown; without a screen
     std::optional<Screen> screen_;   // with many variables
     std::vector<Scorer::Wanted> wanted_;        // districts to compute ahead
     std::vector<float> screened_;               // as `gains_`: possible gains by the screen

@@ -132,6 +132,44 @@ TEST(peeling_leaves_the_objective_as_it_is) {
     CHECK_CLOSE(direct.objective, F, 1e-9);
 }
 
+TEST(regressions_on_markov_blankets_bound_a_fit) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        const int d = 6;
+        const Matrix S = sample_of(sparse_graph(d, seed + 100, 8), 200, seed);
+        DistrictFitter fitter(S.data(), d);
+        const Graph graph = random_graph(d, seed);
+        for (const auto& members : districts(graph)) {
+            const District district = make_district(graph, members);
+            const double bound = fitter.lower_bound(district);
+            CHECK(bound > -infinity && bound <= fitter.fit(district).objective + 1e-9);
+        }
+    }
+    // Two nodes with all parents but each other's: as good as any distribution.
+    const Matrix S = sample_of(sparse_graph(4, 1, 5), 200, 1);
+    DistrictFitter fitter(S.data(), 4);
+    const District full = make_district(graph_of(4, "0->2 0->3 1->2 1->3 2<->3"), {2, 3});
+    CHECK_CLOSE(fitter.lower_bound(full), fitter.fit(full).objective, 1e-9);
+    const District bow = make_district(graph_of(4, "2->3 2<->3"), {2, 3});
+    CHECK_EQUAL(fitter.lower_bound(bow), -infinity);
+}
+
+TEST(a_score_above_the_least_one_is_exact) {
+    const Matrix S = sample_of(sparse_graph(6, 1, 8), 500, 1);
+    Scorer scorer(JointData(S, 6), 500, 0.5, std::size_t{1} << 24);
+    Scorer plain(JointData(S, 6), 500, 0.5, std::size_t{1} << 24);
+    const Stop stop;
+    Workspace workspace(scorer, stop), other(plain, stop);
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        const Graph graph = random_graph(6, seed);
+        const double exact = plain.score(graph, other);
+        for (const double least : {exact + 1.0, exact + 0.01, exact, exact - 1.0}) {
+            const double found = scorer.score(graph, workspace, least);
+            CHECK(found == exact || (exact < least && found < least && found >= exact));
+        }
+    }
+    CHECK(workspace.effort.fits > 0);
+}
+
 TEST(a_step_over_groups_minimizes_the_expected_objective_of_its_row) {
     // EM: the errors of set members are replaced by their expectations given the others; row v of
     // B and Omega then minimizes the expected objective, which is checked by differences. One child

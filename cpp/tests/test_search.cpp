@@ -79,8 +79,10 @@ TEST(gains_are_differences_of_scores) {
             set_edge(after, move.i, move.j, move.edge);
             CHECK(rules.permits(after));
             CHECK(table.key_after(move) == graph_key(after));
-            CHECK_CLOSE(table.gain(move, scorer.edge_cost()),
-                        scorer.score(after, workspace) - table.score(), 1e-10);
+            const double at_least = table.gain(move, scorer.edge_cost(), 0.01);
+            const double gain = table.gain(move, scorer.edge_cost());
+            CHECK(at_least == gain || (gain <= at_least && at_least < 0.01));
+            CHECK_CLOSE(gain, scorer.score(after, workspace) - table.score(), 1e-10);
         }
         table.apply(moves[moves.size() / 2]);
     }

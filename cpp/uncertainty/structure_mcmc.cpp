@@ -102,9 +102,13 @@ void StructureChains::change(Chain& chain, MoveTable& table, double& score) cons
     if (!table.permits(rules_, move)) return;
     const int before = table.n_edges();
     const int after = before + (move.edge != Edge::none) - (table.edge(i, j) != Edge::none);
-    const double gain = posterior_.per_score * table.gain(move, scorer_.edge_cost()) +
+    const double more = posterior_.prior(after) - posterior_.prior(before);
+    const double here = posterior_(score, before);
+    const double least = std::min(std::log(chance), chain.record.pool.bar() - here);
+    const double gain = posterior_.per_score * table.gain(move, scorer_.edge_cost(),
+                                                          (least - more) / posterior_.per_score) +
                         posterior_.prior(after) - posterior_.prior(before);
-    const double weight = posterior_(score, before) + gain;
+    const double weight = here + gain;
     if (chain.record.pool.wants(weight)) {
         Graph seen = table.graph();
         set_edge(seen, i, j, move.edge);
@@ -144,8 +148,14 @@ void StructureChains::exchange(Chain& chain, MoveTable& table, Workspace& worksp
 bool StructureChains::accepts(Chain& chain, MoveTable& table, Workspace& workspace, double& score,
                               const Graph& next, double chance, double share_before,
                               double share_after) const {
-    const double weight = posterior_(scorer_.score(next, workspace), count_edges(next));
-    const double gain = weight - posterior_(score, table.n_edges());
+    const double here = posterior_(score, table.n_edges());
+    const int edges = count_edges(next);
+    const double least =
+        std::min(here + std::log(chance * share_after / share_before), chain.record.pool.bar());
+    const double weight = posterior_(
+        scorer_.score(next, workspace, (least - posterior_.prior(edges)) / posterior_.per_score),
+        edges);
+    const double gain = weight - here;
     if (chain.record.pool.wants(weight)) chain.record.pool.offer(graph_key(next), weight, next);
     if (!(chance < std::exp(gain) * share_before / share_after)) return false;
     table.set_graph(next);
