@@ -20,7 +20,7 @@ from numpy.testing import assert_allclose
 
 import bowfree as bf
 from bowfree.model.inference import Resamples
-from reference_cases import FOLDER, case_id, load
+from reference_cases import FOLDER, case_id, check_measures, load
 
 CASES = {case["id"]: case for case in load("real.json")["cases"]}
 BOOTSTRAP = load("lavaan_bootstrap.json")["cases"]
@@ -28,32 +28,6 @@ INCOMPLETE = load("incomplete/lavaan.json")["cases"]
 TABLES = Path(__file__).parents[3] / "shared" / "reference" / "real"
 needs_rows = pytest.mark.skipif(not TABLES.is_dir(), reason="the tables are not in the repository")
 
-# lavaan's names of the indices and ours, and of those that depend on the test.
-INDICES = {
-    "chisq": "chi2",
-    "df": "df",
-    "pvalue": "p_value",
-    "baseline.chisq": "baseline_chi2",
-    "baseline.df": "baseline_df",
-    "cfi": "cfi",
-    "tli": "tli",
-    "rmsea": "rmsea",
-    "rmsea.ci.lower": "rmsea_lower",
-    "rmsea.ci.upper": "rmsea_upper",
-    "rmsea.pvalue": "rmsea_p_close",
-    "srmr": "srmr",
-}
-SCALED = {
-    "chisq.scaled": "chi2",
-    "pvalue.scaled": "p_value",
-    "chisq.scaling.factor": "scaling_factor",
-    "baseline.chisq.scaled": "baseline_chi2",
-    "cfi.robust": "cfi",
-    "tli.robust": "tli",
-    "rmsea.robust": "rmsea",
-    "rmsea.ci.lower.robust": "rmsea_lower",
-    "rmsea.ci.upper.robust": "rmsea_upper",
-}
 ROBUST = {"se": "robust", "test": "satorra-bentler"}
 HUBER_WHITE = {"se": "robust-huber-white", "test": "yuan-bentler"}
 
@@ -102,14 +76,6 @@ def complete(case):
     columns = table(case)
     kept = ~np.isnan(np.column_stack(list(columns.values()))).any(axis=1)
     return {name: column[kept] for name, column in columns.items()}
-
-
-def check_measures(fit, answer, *, rel=1e-3, atol=1e-5):
-    for source, names in ((fit.indices, INDICES), (fit.scaled, SCALED)):
-        for theirs, ours in names.items():
-            if isinstance(answer.get(theirs), int | float):
-                expected = pytest.approx(answer[theirs], rel=rel, abs=atol)
-                assert getattr(source, ours) == expected, theirs
 
 
 def check_estimates(fit, answer):
