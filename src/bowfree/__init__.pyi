@@ -74,8 +74,8 @@ from .uncertainty.search_bootstrap import (
     BootstrapResult as BootstrapResult,
     bootstrap as bootstrap,
 )
-from .uncertainty.stability import stability_selection as stability_selection
-from .uncertainty.penalty_choice import choose_penalty as choose_penalty
+from .uncertainty.selection import stability_selection as stability_selection
+from .uncertainty.selection import choose_penalty as choose_penalty
 
 # the rest
 from .estimator import BAPLearner as BAPLearner

@@ -12,10 +12,9 @@ import bowfree as bf
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
 from bowfree.uncertainty import repeated_searches
-from bowfree.uncertainty.penalty_choice import _choose, held_out_loglik
 from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows
 from bowfree.uncertainty.search_bootstrap import wilson_interval
-from bowfree.uncertainty.stability import _threshold
+from bowfree.uncertainty.selection import _choose, _threshold, held_out_loglik
 from random_models import collider_data
 
 QUICK = bf.search.Strategy(restarts=2, rounds=0)

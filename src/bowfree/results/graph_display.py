@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bowfree.graph.mixed_graph import MixedGraph
     from bowfree.uncertainty.average_result import AveragedEffects
     from bowfree.uncertainty.search_bootstrap import BootstrapResult
-    from bowfree.uncertainty.stability import StablePairs
+    from bowfree.uncertainty.selection import StablePairs
 
 
 MOST_NODES = 40

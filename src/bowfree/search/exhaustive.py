@@ -19,6 +19,7 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import BlockMoments
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import Floats, Indices
 from bowfree.errors import BowfreeError, DataError
 from bowfree.graph.encodings import (
     BACKWARD,
@@ -46,8 +47,6 @@ from bowfree.space.search_space import SearchSpace
 from bowfree.validation import check_count, check_nonnegative
 
 MAX_NODES = 5
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,12 +102,12 @@ class ExhaustiveResult(LearnedGraph, Frozen):
             )
         return graph_of_states(self.moments.names, self._states(rank, rank + 1)[0])
 
-    def edge_counts(self) -> npt.NDArray[np.intp]:
+    def edge_counts(self) -> Indices:
         """Return the number of edges of every graph, best first."""
-        counts: npt.NDArray[np.intp] = (self._states() != NONE).sum(axis=1)
+        counts: Indices = (self._states() != NONE).sum(axis=1)
         return counts
 
-    def parameter_counts(self) -> npt.NDArray[np.intp]:
+    def parameter_counts(self) -> Indices:
         """Return the number of edge parameters of every graph; conditions or categories add some."""
         counts = self.edge_counts()
         own = None

@@ -28,6 +28,7 @@ from sklearn.metrics import roc_auc_score
 
 from bowfree import _core
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import Bools, Floats
 from bowfree.effects.bounds import effect_bounds
 from bowfree.equivalence.class_members import EquivalenceClass
 from bowfree.equivalence.classes import empirical_class
@@ -49,7 +50,6 @@ from bowfree.validation import check_choice, check_count
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = npt.NDArray[np.float64]
 
 CLASS_LIMIT = 100_000  # largest number of members of a class
 ZERO = 1e-8  # a smaller minimal effect is zero up to rounding
@@ -140,9 +140,7 @@ def ordinary_auc(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
     return float(roc_auc_score(positive, value)) if mixed else math.nan
 
 
-def _ordered_pairs(
-    truth: npt.ArrayLike, estimate: npt.ArrayLike
-) -> tuple[npt.NDArray[np.bool_], Floats]:
+def _ordered_pairs(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> tuple[Bools, Floats]:
     """Return which ordered pairs are positive, and the estimates, without the diagonal."""
     try:
         E, F = real_array(truth), real_array(estimate)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree.data.sample import Floats
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import parse
@@ -57,7 +58,7 @@ class UniformityStudy(Study):
     n_samples: int
     counts: Mapping[Method, npt.NDArray[np.int64]]
 
-    def frequencies(self, method: Method) -> npt.NDArray[np.float64]:
+    def frequencies(self, method: Method) -> Floats:
         """Return the relative frequencies of the graphs under one sampler."""
         return self.counts[method] / self.n_samples
 

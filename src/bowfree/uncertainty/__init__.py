@@ -4,9 +4,9 @@
   weighted by the ``posterior``; the result is in ``average_result``.
 - ``mcmc`` samples graphs from the posterior (:func:`bowfree.structure_mcmc`); ``chain_segments``
   runs the chains, ``structure_samples`` has the samples and the convergence diagnostics.
-- ``search_bootstrap`` repeats a search on resampled rows (:func:`bowfree.bootstrap`), ``stability``
-  on halves of the rows (:func:`bowfree.stability_selection`), ``penalty_choice`` on all folds but
-  one (:func:`bowfree.choose_penalty`). ``repeated_searches`` is what they share.
+- ``search_bootstrap`` repeats a search on resampled rows (:func:`bowfree.bootstrap`), ``selection``
+  on halves of the rows (:func:`bowfree.stability_selection`) and on all folds but one
+  (:func:`bowfree.choose_penalty`). ``repeated_searches`` is what they share.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-from .path_averages import AveragedPathEffects as AveragedPathEffects
-from .penalty_choice import PenaltyChoice as PenaltyChoice
+from .average_result import AveragedPathEffects as AveragedPathEffects
 from .posterior import GraphPosterior as GraphPosterior
-from .stability import StablePairs as StablePairs
+from .selection import PenaltyChoice as PenaltyChoice
+from .selection import StablePairs as StablePairs

@@ -22,14 +22,13 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import BlockMoments, split_blocks
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import NonGaussianRows
+from bowfree.data.sample import Floats, Indices, NonGaussianRows
 from bowfree.effects.bounds import (
     ZERO,
     Formula,
@@ -67,7 +66,6 @@ from bowfree.validation import (
     check_positive,
 )
 
-Floats = npt.NDArray[np.float64]
 Counted = Literal["graphs", "classes"]
 AverageErrors = Literal["standard", "robust"]
 
@@ -399,7 +397,7 @@ class Average:
         )
         return scaled.over(weighted)
 
-    def _near(self, log_weights: Floats) -> npt.NDArray[np.intp]:
+    def _near(self, log_weights: Floats) -> Indices:
         """Return the graphs within the window, the heaviest first."""
         order = np.argsort(-log_weights, kind="stable")
         near = log_weights[order] >= log_weights.max() - self.settings.window
@@ -512,7 +510,7 @@ def _normalize(log_weights: Floats) -> Floats:
     return weights
 
 
-def first_of_class(parents: Bits, spouses: Bits, conditions: Targets) -> npt.NDArray[np.intp]:
+def first_of_class(parents: Bits, spouses: Bits, conditions: Targets) -> Indices:
     """Return for each graph the index of the first graph that is equivalent to it; exact."""
     conditions.check_identified_skeleton("an average over classes")
     found = _core.first_of_class(parents, spouses, 0, conditions.core)

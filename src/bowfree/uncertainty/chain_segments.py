@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import split_blocks
+from bowfree.data.sample import Floats
 from bowfree.errors import WorkersLost
 from bowfree.graph.encodings import States
 from bowfree.parallel.budget import Budget, LazyTasks, run_tasks
@@ -111,9 +111,9 @@ class SegmentSamples:
 
     segment: Segment
     before: int  # steps of each chain before the segment
-    scores: npt.NDArray[np.float64]
+    scores: Floats
     states: States
-    acceptance: npt.NDArray[np.float64]
+    acceptance: Floats
 
     @property
     def n_steps(self) -> int:

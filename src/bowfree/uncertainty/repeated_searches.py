@@ -1,7 +1,6 @@
 """Searches that are repeated on parts of the data, or on resampled rows.
 
-Shared by :mod:`~bowfree.uncertainty.search_bootstrap`, :mod:`~bowfree.uncertainty.stability` and
-:mod:`~bowfree.uncertainty.penalty_choice`.
+Shared by :mod:`~bowfree.uncertainty.search_bootstrap` and :mod:`~bowfree.uncertainty.selection`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree.data.conditions import are_conditions
 from bowfree.data.frames import read_observations
@@ -21,7 +19,14 @@ from bowfree.data.joint_moments import JointMoments
 from bowfree.data.moments import Moments
 from bowfree.data.nominal import BlockMoments, with_columns
 from bowfree.data.options import DataOptions
-from bowfree.data.sample import CompleteRows, NonGaussianRows, cross_products
+from bowfree.data.sample import (
+    Bools,
+    CompleteRows,
+    Floats,
+    Indices,
+    NonGaussianRows,
+    cross_products,
+)
 from bowfree.errors import DataError
 from bowfree.model.context import ScoringRule
 from bowfree.parallel.budget import Budget
@@ -31,8 +36,6 @@ from bowfree.search.plan import Strategy, StrategyName, work_of_search_for
 from bowfree.search.result import SearchResult
 from bowfree.space.search_space import SearchSpace
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.intp]
 HeldOut = tuple[int, Floats]  # number of rows left out, second moments about the mean of the others
 
 RESTARTS = 3
@@ -108,7 +111,7 @@ class Rows:
     sizes: tuple[int, ...]  # numbers of rows of each condition
     options: DataOptions
     joint: JointMoments | None = None
-    clusters: tuple[Integers, ...] = ()  # the rows of each, drawn together
+    clusters: tuple[Indices, ...] = ()  # the rows of each, drawn together
     design_effect: float = 1.0
     source: Moments | None = None  # of nominal variables, whose indicators are `X`
 
@@ -129,7 +132,7 @@ class Rows:
                 raise DataError("resampling requires rows in every condition, not covariances")
             sizes = tuple(map(len, rows))
             return cls(data.names, np.concatenate(rows), sizes, options, data)
-        members: list[Integers] = []
+        members: list[Indices] = []
         effect, source = 1.0, None
         if isinstance(data, BlockMoments):
             source, data = data, data.columns
@@ -165,7 +168,7 @@ class Rows:
         for end, n in zip(accumulate(self.sizes), self.sizes, strict=True):
             yield end - n, n
 
-    def moments(self, chosen: Integers) -> Moments:
+    def moments(self, chosen: Indices) -> Moments:
         """Return the moments of rows given by their numbers."""
         if self.joint is None:
             columns = dict(zip(self.names, self.X[chosen].T, strict=True))
@@ -179,14 +182,14 @@ class Rows:
         ]
         return self.joint._of_rows(parts).without_rows()
 
-    def _units(self) -> list[tuple[int, Callable[[Integers], Integers]]]:
+    def _units(self) -> list[tuple[int, Callable[[Indices], Indices]]]:
         """Return the number of rows, or of clusters, of each condition, and the rows of some."""
         if self.clusters:
             clusters = self.clusters
             return [(len(clusters), lambda some: np.concatenate([clusters[k] for k in some]))]
         return [(n, partial(np.add, start)) for start, n in self._blocks()]
 
-    def draw(self, rng: np.random.Generator) -> Integers:
+    def draw(self, rng: np.random.Generator) -> Indices:
         """Draw rows with replacement, as many of each condition as it has, or whole clusters.
 
         Draws in which a category of a nominal variable does not occur are repeated.
@@ -201,7 +204,7 @@ class Rows:
             "rare categories"
         )
 
-    def halves(self, rng: np.random.Generator) -> list[Integers]:
+    def halves(self, rng: np.random.Generator) -> list[Indices]:
         """Return two disjoint random halves of the rows, each with half of every condition."""
         units = self._units()
         orders = [rng.permutation(n)[: n // 2 * 2].reshape(2, -1) for n, _ in units]
@@ -210,7 +213,7 @@ class Rows:
             for k in (0, 1)
         ]
 
-    def folds(self, cv: int, rng: np.random.Generator) -> Integers:
+    def folds(self, cv: int, rng: np.random.Generator) -> Indices:
         """Return a random fold number for each row, balanced within every condition."""
         fold = np.empty(len(self), dtype=np.intp)
         for n, take in self._units():
@@ -219,7 +222,7 @@ class Rows:
                 fold[take(order[k::cv])] = k
         return fold
 
-    def held_out(self, out: npt.NDArray[np.bool_]) -> list[HeldOut]:
+    def held_out(self, out: Bools) -> list[HeldOut]:
         """Return the rows left out: their number, and moments about the mean of the others."""
         found = []
         for start, n in self._blocks():

@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from bowfree import _core
 from bowfree.data.moments import Moments
 from bowfree.data.options import DataOptions
+from bowfree.data.sample import Floats
 from bowfree.effects.bounds import ZERO, class_bounds, effect_counter
 from bowfree.equivalence.classes import class_by_components
 from bowfree.equivalence.targets import targets_of
@@ -45,8 +45,6 @@ from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.repeated_searches import RepeatedSearch, Rows, limit_notes
 from bowfree.uncertainty.structure_samples import edge_table
 from bowfree.validation import check_count, check_fraction, check_nonnegative
-
-Floats = npt.NDArray[np.float64]
 
 _PRINTED = 0.05  # smallest frequency of edges and effects that are printed
 

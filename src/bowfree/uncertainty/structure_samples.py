@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bowfree.data.moments import Moments
+from bowfree.data.sample import Bools, Floats, Indices
 from bowfree.graph.encodings import (
     BACKWARD,
     BIDIRECTED,
@@ -48,8 +49,6 @@ from bowfree.search.result import ScoredGraph
 from bowfree.search.scheduler import to_pool
 from bowfree.space.search_space import SearchSpace
 from bowfree.uncertainty.posterior import GraphPosterior
-
-Floats = npt.NDArray[np.float64]
 
 MIXED = 1.05  # largest R-hat of chains that count as mixed
 PRECISE = 0.02  # largest Monte Carlo standard error of a probability of chains that do
@@ -192,7 +191,7 @@ class StructureSamples(TextDisplay, ToDict, EdgeLookup[Row], Frozen):
         graphs = (graph_of_states(self.names, row) for row in rows)
         return dict(zip(graphs, times[:, 0].tolist(), strict=True))
 
-    def _distinct(self, n_batches: int = 1) -> tuple[States, npt.NDArray[np.intp]]:
+    def _distinct(self, n_batches: int = 1) -> tuple[States, Indices]:
         """Return the distinct graphs, most frequent first, and how often each batch has them.
 
         The batches are consecutive samples, such as the halves of four chains.
@@ -293,7 +292,7 @@ def edge_table(
 # --- diagnostics ----------------------------------------------------------------------------------
 
 
-def per_edge(states: States, statistic: Callable[[npt.NDArray[np.bool_]], Any]) -> Floats:
+def per_edge(states: States, statistic: Callable[[Bools], Any]) -> Floats:
     """Return a statistic of the indicators of ``->``, ``<-``, ``<->``, shape (pairs, 3).
 
     It is applied to arrays of shape (chains, samples).
@@ -310,7 +309,7 @@ def worst_edge_r_hat(states: States) -> float:
     return float(np.max(per_edge(states, split_r_hat), where=frequent, initial=1.0))
 
 
-def mcse(indicator: npt.NDArray[np.bool_]) -> float:
+def mcse(indicator: Bools) -> float:
     """Return the Monte Carlo standard error of the mean of draws of shape (chains, samples).
 
     It uses the effective sample size of all chains together, which is small if they disagree.
@@ -321,7 +320,7 @@ def mcse(indicator: npt.NDArray[np.bool_]) -> float:
     return math.sqrt(p * (1 - p) / effective_sample_size(indicator))
 
 
-def path_indicators(states: States, d: int) -> npt.NDArray[np.bool_]:
+def path_indicators(states: States, d: int) -> Bools:
     """Return whether a directed path leads from j to i in each sample: (chains, samples, d, d)."""
     i, j = np.array(index_pairs(d), dtype=np.intp).reshape(-1, 2).T
     paths = np.zeros((*states.shape[:2], d, d), dtype=np.float32)

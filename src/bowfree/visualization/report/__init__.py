@@ -24,7 +24,7 @@ from bowfree.search.exhaustive import ExhaustiveResult
 from bowfree.search.result import SearchResult
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
-from bowfree.uncertainty.stability import StablePairs
+from bowfree.uncertainty.selection import StablePairs
 from bowfree.visualization.report.content import AVERAGE_SECONDS, Inputs, report_content
 from bowfree.visualization.svg import curves_script
 

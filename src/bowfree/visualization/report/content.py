@@ -37,7 +37,7 @@ from bowfree.text_reading import short_repr
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.averaging import averaged_effects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
-from bowfree.uncertainty.stability import StablePairs
+from bowfree.uncertainty.selection import StablePairs
 from bowfree.visualization.report import tables
 from bowfree.visualization.report.graph_view import edge_views, graph_view, strongest_edges
 from bowfree.visualization.score_charts import steps_chart, time_chart

@@ -30,7 +30,7 @@ from bowfree.results.display import percent as short_percent
 from bowfree.search.result import SearchResult
 from bowfree.uncertainty.average_result import AveragedEffects
 from bowfree.uncertainty.search_bootstrap import BootstrapResult
-from bowfree.uncertainty.stability import StablePairs
+from bowfree.uncertainty.selection import StablePairs
 from bowfree.visualization.layout import Floats
 from bowfree.visualization.report.graph_view import ARROWS, EdgeView
 from bowfree.visualization.svg import printable
