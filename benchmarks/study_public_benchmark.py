@@ -27,7 +27,7 @@ from bowfree.data.options import DataOptions
 from bowfree.equivalence.classes import equivalence_class
 from bowfree.errors import BowfreeError
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.scoring import score
+from bowfree.model.fitting import score
 from bowfree.parallel.budget import Budget
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import Strategy, StrategyName

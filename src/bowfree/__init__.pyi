@@ -28,7 +28,7 @@ from .model.linear_sem import (
 )
 from .model.fit_result import Fit as Fit
 from .model.fitting import fit as fit
-from .model.scoring import score as score
+from .model.fitting import score as score
 from .model.resampling import bootstrap_fit as bootstrap_fit
 
 # equivalence

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import bowfree as bf
-from bowfree.model.scoring import score_graphs
+from bowfree.model.fitting import score_graphs
 
 NAMES = ("z", "w", "x", "y")
 BOW = bf.Knowledge(required=["x -> y", "x <-> y"])

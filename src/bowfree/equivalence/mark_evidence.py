@@ -21,7 +21,7 @@ from bowfree.equivalence.targets import targets_of
 from bowfree.graph.encodings import BACKWARD, FORWARD, MARKS, bits_of_states, index_pairs
 from bowfree.graph.text import quote_edge
 from bowfree.model.context import Context
-from bowfree.model.scoring import score_graphs
+from bowfree.model.fitting import score_graphs
 from bowfree.results.display import Table, count
 from bowfree.results.rows import Cell, Row, RowTable, row_table
 from bowfree.results.serialization import ToDict

@@ -9,9 +9,9 @@ from .fit_indices import ModelTest as ModelTest
 from .fit_indices import ScaledIndices as ScaledIndices
 from .fit_summary import Estimate as Estimate
 from .fit_summary import FitSummary as FitSummary
+from .fitting import DistrictScores as DistrictScores
+from .fitting import district_scores as district_scores
 from .inference import StandardErrors as StandardErrors
 from .joint_fit import JointFit as JointFit
 from .joint_fit import SharingTest as SharingTest
 from .resampling import BootstrapFit as BootstrapFit
-from .scoring import DistrictScores as DistrictScores
-from .scoring import district_scores as district_scores

@@ -35,8 +35,8 @@ from bowfree.equivalence.classes import empirical_class
 from bowfree.errors import BowfreeError, FitWarning
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.model.context import ScoringRule
+from bowfree.model.fitting import score
 from bowfree.model.linear_sem import LinearSEM, random_sem, real_array
-from bowfree.model.scoring import score
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Method, Rng, public
 from bowfree.results.rows import Row

@@ -40,7 +40,7 @@ from bowfree.equivalence.targets import Targets, targets_of
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.encodings import Bits, bits_of_states, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.scoring import score_graphs
+from bowfree.model.fitting import score_graphs
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Errors, GraphClass, Means, Missing, Rng, public
 from bowfree.results.rows import Row
