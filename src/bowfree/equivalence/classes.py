@@ -86,13 +86,9 @@ def equivalence_class(
         graphs. An ancestral or arid search and the limits on in-degree and districts do not restrict
         the class, because equivalent BAPs beyond them fit equally well. Without any restriction:
         ``bowfree.equivalence_class(result.graph)``.
-    targets : sequence of sets of str, optional
-        The nodes intervened on in each condition, ``()`` for an observational one: ``[(), ("x",)]``
-        are observational data, and data with an intervention on x. By default those of the data of
-        the result, or one observational condition. Only with ``method="exact"``.
-    kind : {"perfect", "mechanism", "activity", "noise"} or sequence of them
-        Kind of the interventions (:mod:`bowfree.equivalence.targets`), one for all conditions or
-        one for each. A perfect intervention removes all edges with an arrowhead at the target.
+    targets, kind
+        As for :func:`bowfree.equivalent`; by default those of the data of the result, or one
+        observational condition. Only with ``method="exact"``.
     method : {"exact", "edge-changes", "colliders"}
         All members; those reached by changes of single edges; those with the same collider triples.
     limit : int, optional
