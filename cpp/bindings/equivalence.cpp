@@ -122,6 +122,16 @@ void bind_equivalence(nb::module_& m) {
         "conditions"_a = GivenConditions{}, "progress"_a.none() = nb::none(),
         "The class, one (edges, kinds, complete) per connected component; kinds are pair states.");
     m.def(
+        "collider_sizes",
+        [](const Bits& parents, const Bits& spouses) {
+            std::vector<std::uint64_t> sizes;
+            for (const ColliderTree& tree : collider_trees(to_graph(parents, spouses)))
+                sizes.push_back(tree.n_options());
+            return sizes;
+        },
+        "parents"_a, "spouses"_a,
+        "Number of options of each independent choice among the collider-invariant graphs.");
+    m.def(
         "collider_factors",
         [](const Bits& parents, const Bits& spouses) {
             return to_factors(collider_factors(to_graph(parents, spouses)));

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from bowfree import _core
 from bowfree.equivalence.class_summary import ClassSummary, EdgeSummary, member_count
 from bowfree.equivalence.decision import adjacency, aligned
 from bowfree.equivalence.targets import OBSERVED, Kinds, Targets
@@ -66,15 +67,11 @@ class Orientations:
         """Number of orientations."""
         return math.prod(len(factor.marks) for factor in self.factors)
 
-    def marks(self, index: npt.NDArray[Any]) -> States:
-        """Return the orientations with these numbers, shape (numbers, pairs).
-
-        The numbers are objects if they may exceed 64 bits.
-        """
+    def marks(self, index: npt.NDArray[np.intp]) -> States:
+        """Return the orientations with these numbers, shape (numbers, pairs)."""
         marks = np.tile(self.own, (len(index), 1))
         for factor in reversed(self.factors):
-            option = (index % len(factor.marks)).astype(np.intp, copy=False)
-            index = index // len(factor.marks)
+            index, option = np.divmod(index, len(factor.marks))
             marks[:, list(factor.edges)] = factor.marks[option]
         return marks
 
@@ -91,6 +88,15 @@ class Orientations:
         """Yield the graphs of these orientations, without other edges."""
         for marks in self.batches(limit):
             yield from map(self._graph, marks.tolist())
+
+    def graph_at(self, index: int) -> MixedGraph:
+        """Return the graph with this number, which may exceed 64 bits."""
+        marks = self.own.tolist()
+        for factor in reversed(self.factors):
+            index, option = divmod(index, len(factor.marks))
+            for e, mark in zip(factor.edges, factor.marks[option].tolist(), strict=True):
+                marks[e] = mark
+        return self._graph(marks)
 
     def _graph(self, marks: list[int]) -> MixedGraph:
         return self.graph._with(*masks_of_states(len(self.graph), marks, self.pairs))
@@ -139,13 +145,26 @@ class EquivalenceClass(GraphDisplay, ToDict, Frozen, Sequence[MixedGraph]):
     graph: MixedGraph
     method: str
     complete: bool
-    _factors: tuple[Factor, ...]
+    _listed: tuple[Factor, ...] | None  # None: the collider-invariant graphs, computed on demand
     targets: tuple[tuple[str, ...], ...] = field(default=OBSERVED, kw_only=True)
     kind: Kinds = field(default="perfect", kw_only=True)
     source: Context | None = field(default=None, kw_only=True, repr=False)
 
     def _context(self) -> Context:
         return replace(self.source, graph=self.graph) if self.source else Context(self.graph)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        if self._listed is not None:
+            return tuple(len(factor.marks) for factor in self._listed)
+        return tuple(_core.collider_sizes(*self.graph._bits()))
+
+    @cached_property
+    def _factors(self) -> tuple[Factor, ...]:
+        if self._listed is not None:
+            return self._listed
+        found = _core.collider_factors(*self.graph._bits())
+        return tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
 
     @cached_property
     def _edges(self) -> list[tuple[int, int]]:
@@ -156,7 +175,7 @@ class EquivalenceClass(GraphDisplay, ToDict, Frozen, Sequence[MixedGraph]):
     @property
     def size(self) -> int:
         """Number of members; unlike ``len`` it may exceed ``sys.maxsize``."""
-        return math.prod(len(factor.marks) for factor in self._factors)
+        return math.prod(self._sizes)
 
     def __len__(self) -> int:
         if self.size > sys.maxsize:
@@ -177,8 +196,7 @@ class EquivalenceClass(GraphDisplay, ToDict, Frozen, Sequence[MixedGraph]):
         i = index + self.size if index < 0 else index
         if not 0 <= i < self.size:
             raise IndexError(f"index {index} in a class of {self.size} members")
-        (marks,) = self._orientations.marks(np.array([i], dtype=object)).tolist()
-        return self._orientations._graph(marks)
+        return self._orientations.graph_at(i)
 
     @cached_property
     def _options(self) -> list[frozenset[bytes]]:
@@ -210,8 +228,8 @@ class EquivalenceClass(GraphDisplay, ToDict, Frozen, Sequence[MixedGraph]):
         counts = np.zeros((len(self._edges), 1 + max(EDGES)), dtype=object)  # column: the mark
         for e, mark in enumerate(self._orientations.own):
             counts[e, mark] = self.size
-        for factor in self._factors:
-            times = self.size // max(len(factor.marks), 1)  # it may be empty, see permitted_by
+        for factor, size in zip(self._factors, self._sizes, strict=True):
+            times = self.size // max(size, 1)  # a class may be empty, see permitted_by
             for column, e in enumerate(factor.edges):
                 seen = np.bincount(factor.marks[:, column], minlength=counts.shape[1])
                 counts[e] = [times * int(k) for k in seen]

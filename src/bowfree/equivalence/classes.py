@@ -168,17 +168,18 @@ def class_by_components(
     if conditions.any and method != "exact":
         raise BowfreeError(f"method = {method!r}: targets require method='exact'")
     conditions.check_identified_skeleton("a class")
-    if method == "colliders":
-        found = _core.collider_factors(*g._bits())
-    else:
+    factors, complete = None, True
+    if method != "colliders":
         found = _core.class_factors(
             *g._bits(), method == "exact", seed, limit, time_limit, conditions.core, progress
         )
+        factors = tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found)
+        complete = all(done for _, _, done in found)
     made = EquivalenceClass(
         g,
         method,
-        all(complete for _, _, complete in found),
-        tuple(Factor(tuple(edges), np.asarray(marks)) for edges, marks, _ in found),
+        complete,
+        factors,
         targets=conditions.sets,
         kind=conditions.kind,
         source=context,

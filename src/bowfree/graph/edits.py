@@ -53,7 +53,14 @@ def add(
     """
     new = [nodes] if isinstance(nodes, str) else as_list("nodes", nodes, "names", GraphError)
     graph = type(self)((*self.nodes, *new), self.directed, self.bidirected) if new else self
-    return _set_edges(graph, _edge_list(graph, edges, directed, bidirected), present=True)
+    parents, spouses = list(graph._parents), list(graph._spouses)
+    for i, mark, j in _edge_list(graph, edges, directed, bidirected):
+        if mark == "->":
+            parents[j] |= 1 << i
+        else:
+            spouses[i] |= 1 << j
+            spouses[j] |= 1 << i
+    return graph._with(parents, spouses)
 
 
 @public
@@ -81,30 +88,24 @@ def remove(
     >>> print(bf.parse("x -> y <-> z").remove("y <-> z"))
     x -> y, isolated: z
     """
-    gone = _edge_list(self, edges, directed, bidirected)
-    for i, mark, j in gone:
-        if not (self._parents if mark == "->" else self._spouses)[j] >> i & 1:
+    parents, spouses = list(self._parents), list(self._spouses)
+    for i, mark, j in _edge_list(self, edges, directed, bidirected):
+        if not (parents if mark == "->" else spouses)[j] >> i & 1:
             a, b = self._nodes[i], self._nodes[j]
             found = str(self.subgraph([a, b])) if self.adjacent(a, b) else "no edge"
             raise GraphError(
                 f"no edge {quote_edge(a, mark, b)} to remove: this pair has {found}; "
                 "remove only edges of the graph (see has_edge)"
             )
-    changed, removed = _set_edges(self, gone, present=False), self._mask(nodes)
+        if mark == "->":
+            parents[j] &= ~(1 << i)
+        else:
+            spouses[i] &= ~(1 << j)
+            spouses[j] &= ~(1 << i)
+    changed, removed = self._with(parents, spouses), self._mask(nodes)
     if not removed:
         return changed
     return changed.subgraph(self._names(~removed & ((1 << len(self)) - 1)))
-
-
-def _set_edges(
-    graph: MixedGraph, edges: Iterable[tuple[int, str, int]], *, present: bool
-) -> MixedGraph:
-    parents, spouses = list(graph._parents), list(graph._spouses)
-    for i, mark, j in edges:
-        masks, ends = (parents, [(j, i)]) if mark == "->" else (spouses, [(i, j), (j, i)])
-        for at, other in ends:
-            masks[at] = masks[at] | 1 << other if present else masks[at] & ~(1 << other)
-    return graph._with(parents, spouses)
 
 
 @public

@@ -101,8 +101,7 @@ def separable(graph: MixedGraph, a: str, b: str, *including: str) -> bool:
     """
     i, j = graph._node(a), graph._node(b)
     ancestors = closure(graph._parents, graph._mask((a, b, *including)))
-    heads = closure(graph._spouses, 1 << i | (graph._children()[i] & ancestors), within=ancestors)
-    return not (heads | union(graph._parents, heads)) >> j & 1
+    return not _joined(graph, i, ancestors) >> j & 1
 
 
 def minimal_separator(
@@ -113,9 +112,19 @@ def minimal_separator(
     The set contains all nodes `including`; without any of its other nodes it does not separate.
     """
     i, j, required = graph._node(a), graph._node(b), graph._mask(including)
-    near = [mask & ~required for mask in augmented_graph(graph, 1 << i | 1 << j | required)]
-    found = next(_separators(near, i, j), None)
-    return None if found is None else tuple(graph.nodes[v] for v in members(found | required))
+    ancestors = closure(graph._parents, 1 << i | 1 << j | required)
+    # Of the neighbors of a, those that b reaches without passing others.
+    border = _joined(graph, i, ancestors) & ~required
+    if border >> j & 1:
+        return None
+    reached = frontier = 1 << j
+    while frontier:
+        step = 0
+        for v in members(frontier & ~border):
+            step |= _joined(graph, v, ancestors)
+        frontier = step & ~reached & ~required
+        reached |= frontier
+    return tuple(graph.nodes[v] for v in members((border & reached) | required))
 
 
 def minimal_separators(
@@ -140,13 +149,14 @@ def augmented_graph(graph: MixedGraph, nodes: int) -> list[int]:
     m-separation is separation in the graph that joins two nodes if a path of colliders leads from
     one to the other (van der Zander, Liskiewicz, Textor, Artificial Intelligence 270, 2019).
     """
-    parents, spouses, children = graph._parents, graph._spouses, graph._children()
-    ancestors = closure(parents, nodes)
-    near = [0] * len(parents)
-    for v in members(ancestors):
-        heads = closure(spouses, 1 << v | (children[v] & ancestors), within=ancestors)
-        near[v] = (heads | union(parents, heads)) & ~(1 << v)
-    return near
+    ancestors = closure(graph._parents, nodes)
+    return [_joined(graph, v, ancestors) if ancestors >> v & 1 else 0 for v in range(len(graph))]
+
+
+def _joined(graph: MixedGraph, v: int, ancestors: int) -> int:
+    """Return the nodes that paths of colliders in an ancestral set join to v."""
+    heads = closure(graph._spouses, 1 << v | (graph._children()[v] & ancestors), within=ancestors)
+    return (heads | union(graph._parents, heads)) & ~(1 << v)
 
 
 def _separators(near: list[int], a: int, b: int) -> Iterator[int]:

@@ -96,52 +96,63 @@ def read_statements(text: str) -> tuple[list[str], list[Edge]]:
     names: dict[str, None] = {}
     lists: dict[str, dict[str, int]] = {_ISOLATED: {}, _NODES: {}}  # names with positions
     edges: list[Edge] = []
-    left = mark = ""  # the last name of the current chain, and an edge without its right end
+    left: str | None = None  # the last name of the current chain
+    mark: str | None = None  # an edge without its right end
     comma = True  # whether a comma would have nothing before it
     listing = ""  # the list that the position is in
-    kind, start, position = "", 0, 0
-
-    def require(condition: object, message: str) -> None:
-        if not condition:
-            raise _error(text, start, message)
-
-    while kind != "end":
+    position = 0
+    while True:
         kind, value, start, position = _next_token(text, position)
         if kind == "name":
-            if value in _LISTS and text[start] != '"' and not left:
+            if value in _LISTS and text[start] != '"' and left is None:
                 listing, comma = value, True
                 continue
-            name = truncate(quote(value))
-            require(
-                mark or not left,
-                f"expected an edge or a comma before {name}; write a name with spaces in double "
-                "quotes",
-            )
-            if mark:
-                require(left != value, f"self-loop at {name}; drop this edge")
+            if left is not None and mark is None:
+                raise _error(
+                    text,
+                    start,
+                    f"expected an edge or a comma before {truncate(quote(value))}; write a name "
+                    "with spaces in double quotes",
+                )
+            if mark is not None and left is not None:
+                if left == value:
+                    raise _error(
+                        text, start, f"self-loop at {truncate(quote(value))}; drop this edge"
+                    )
                 edges.append((value, "->", left) if mark == "<-" else (left, mark, value))
             names[value] = None
             if listing:
                 lists[listing][value] = start
-            left, mark, comma = value, "", False
+            left, mark, comma = value, None, False
         elif kind == "edge":
-            require(left and not mark, f"expected a node name before {value!r}")
-            require(
-                not listing,
-                f"expected a comma or a line end, found {value!r}: the list after {listing!r} "
-                "contains names only",
-            )
+            if left is None or mark is not None:
+                raise _error(text, start, f"expected a node name before {value!r}")
+            if listing:
+                raise _error(
+                    text,
+                    start,
+                    f"expected a comma or a line end, found {value!r}: the "
+                    f"list after {listing!r} contains names only",
+                )
             mark = value
         else:
-            require(not mark, f"expected a node name after {mark!r}")
-            require(kind != "comma" or not comma, "expected a node name before the comma")
-            left, comma = "", True
+            if mark is not None:
+                raise _error(text, start, f"expected a node name after {mark!r}")
+            if kind == "comma" and comma:
+                raise _error(text, start, "expected a node name before the comma")
+            left = None
+            comma = True
             listing = listing if kind == "comma" else ""
+            if kind == "end":
+                break
     check_nodes(len(names), "text")
     for name in lists[_ISOLATED].keys() & {end for a, _, b in edges for end in (a, b)}:
-        start = lists[_ISOLATED][name]
-        name = truncate(quote(name))
-        require(False, f"{name} is in the list after {_ISOLATED!r} but has an edge; drop it there")
+        raise _error(
+            text,
+            lists[_ISOLATED][name],
+            f"{truncate(quote(name))} is in the list after {_ISOLATED!r} but has an edge; drop it "
+            "from the list",
+        )
     return list(lists[_NODES] | names), edges
 
 
