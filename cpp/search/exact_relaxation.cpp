@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace bowfree::exact {
 
@@ -15,6 +16,9 @@ constexpr double useful_sweep = 0.1;
 constexpr int max_sweeps = 10;
 // Far below the best graph, in units of the log-likelihood per observation.
 constexpr double far_below = 1.0;
+
+// Steps that close no district.
+constexpr std::size_t no_entry = std::numeric_limits<std::size_t>::max();
 
 Relaxation::Relaxation(Space& space)
     : space_(space),
@@ -187,39 +191,37 @@ void Relaxation::update_closings(Set changed) {
     }
 }
 
-/// The steps from the states after a prefix: their nodes, the nodes that no longer wait, and what
-/// they count.
+/// The steps from the states after a prefix: a node is a district by itself, waits, or closes a
+/// district.
 void Relaxation::fill_steps(Set placed) {
     steps_.clear();
     each(all_ & ~placed, [&](int v) {
+        const auto next = static_cast<std::ptrdiff_t>(ternary_[bit(v)]);
+        steps_.push_back({0, alone_.at(v, placed), next, no_entry});
+        steps_.push_back({0, share_.at(v, placed), 2 * next, no_entry});
         const std::size_t begin = entry(v, placed, 0);
-        for (std::size_t k = 0; k < waiting_sets_.size(); ++k)
+        for (std::size_t k = 0; k < waiting_sets_.size(); ++k) {
+            const Set others = waiting_sets_[k];
             if (closing_[begin + k] > -infinity)
-                steps_.push_back({v, waiting_sets_[k], closing_[begin + k], begin + k});
+                steps_.push_back({others, closing_[begin + k],
+                                  next - static_cast<std::ptrdiff_t>(ternary_[others]), begin + k});
+        }
     });
 }
 
-/// The best orders of the nodes after each state, by single steps or closings. Returns the bound of
-/// all graphs.
+/// The best orders of the nodes after each state. Returns the bound of all graphs.
 double Relaxation::fill_rest() {
     std::ranges::fill(rest_, -infinity);
     rest_[state(all_, 0)] = 0.0;
     for (Set placed = all_; placed-- > 0;) {
         fill_steps(placed);
-        space_.check(2.0 * static_cast<double>(live_[placed].size() * (steps_.size() + d_)));
+        space_.check(static_cast<double>(live_[placed].size() * steps_.size()));
         for (const Set waiting : live_[placed]) {
+            double* here = &rest_[state(placed, waiting)];
             double best = -infinity;
-            each(all_ & ~placed, [&](int v) {
-                const Set next = placed | bit(v);
-                best = std::max(best, alone_.at(v, placed) + rest_[state(next, waiting)]);
-                best = std::max(best, share_.at(v, placed) + rest_[state(next, waiting | bit(v))]);
-            });
             for (const Step& step : steps_)
-                if (!(step.others & ~waiting))
-                    best = std::max(
-                        best,
-                        step.value + rest_[state(placed | bit(step.v), waiting ^ step.others)]);
-            rest_[state(placed, waiting)] = best;
+                if (!(step.others & ~waiting)) best = std::max(best, step.value + here[step.next]);
+            *here = best;
         }
     }
     bound_ = rest_[0];
@@ -240,22 +242,16 @@ void Relaxation::fill_before() {
             return !(before_[k] + rest_[k] > space_.threshold());
         });
         fill_steps(placed);
-        space_.check(2.0 * static_cast<double>(live.size() * (steps_.size() + d_)));
+        space_.check(static_cast<double>(live.size() * steps_.size()));
         for (const Set waiting : live) {
-            const double here = before_[state(placed, waiting)];
-            const auto reach = [&](std::size_t next, double value) {
-                before_[next] = std::max(before_[next], here + value);
-            };
-            each(all_ & ~placed, [&](int v) {
-                const Set next = placed | bit(v);
-                reach(state(next, waiting), alone_.at(v, placed));
-                reach(state(next, waiting | bit(v)), share_.at(v, placed));
-            });
+            const std::size_t k = state(placed, waiting);
+            const double* rest = &rest_[k];
+            double* before = &before_[k];
             for (const Step& step : steps_) {
                 if (step.others & ~waiting) continue;
-                const std::size_t next = state(placed | bit(step.v), waiting ^ step.others);
-                reach(next, step.value);
-                passing_[step.entry] = std::max(passing_[step.entry], here + rest_[next]);
+                before[step.next] = std::max(before[step.next], *before + step.value);
+                if (step.entry == no_entry) continue;
+                passing_[step.entry] = std::max(passing_[step.entry], *before + rest[step.next]);
             }
         }
     }
@@ -395,10 +391,12 @@ void Relaxation::run() {
     for (int v = 0; v < d_; ++v) saturated += space_.loglik(v, bit(v) - 1);
     space_.lower_bound(saturated);
     bound_cells();
-    for (;;) {
+    for (int round = 0;; ++round) {
+        // A sweep takes longer than many fits of pairs.
+        const int most = space_.largest() > 2 ? max_sweeps : std::min(round, 1);
         update_closings(all_);
         double bound = fill_rest();
-        for (int k = 0; k < max_sweeps && bound > space_.threshold(); ++k) {
+        for (int k = 0; k < most && bound > space_.threshold(); ++k) {
             const double before = bound;
             sweep();
             bound = bound_;

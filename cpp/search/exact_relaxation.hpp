@@ -50,11 +50,12 @@ class Relaxation {
         std::size_t n_codes = 0;
         std::vector<std::array<std::uint16_t, exact_district_limit>> fresh;
     };
-    /// The end of a district: its last member, and the others, which no longer wait.
+    /// A step from a state: the nodes that no longer wait, what the step counts, the distance to the
+    /// next state, and the entry of the closing, if it is one.
     struct Step {
-        int v;
         Set others;
         double value;
+        std::ptrdiff_t next;
         std::size_t entry;
     };
     using Prefixes = std::array<Set, exact_district_limit>;
