@@ -37,7 +37,7 @@ DEFAULT_DISTRICT, DEFAULT_PARENTS = 2, 3
 
 MAX_ENUMERATED = 5  # variables, in cpp/search/enumeration.hpp
 #: Limit of the proof at the end of a greedy search, in units of cpp/search/exact.hpp: about a second.
-PROOF_WORK = 5e8
+PROOF_WORK = 1e9
 #: Variables beyond which that is never enough, if there may be bidirected edges.
 MAX_PROVED = 12
 
