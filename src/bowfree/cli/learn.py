@@ -305,7 +305,7 @@ def _edge_table(
         return f"{significant(e.estimate.lower)} to {significant(e.estimate.upper)}"
 
     columns: dict[str, Callable[[EdgeView], str]] = {
-        "edge": lambda e: f"{e.a} {e.mark} {e.b}",
+        "edge": lambda e: f"{e.estimate.a} {e.mark} {e.estimate.b}",
         "estimate": lambda e: significant(e.estimate.estimate),
         "s.e.": lambda e: significant(e.estimate.se),
         "95 % interval": interval,
@@ -319,7 +319,10 @@ def _edge_table(
     if evidence is not None:
         left.append(len(columns))
         columns["decided by"] = lambda e: evidence.describe(e.a, e.b)
-    edges = edge_views(fit.graph, fit.estimates(), summary, moments)
+    estimates = fit.estimates()
+    order = {row.edge: k for k, row in enumerate(estimates)}
+    edges = edge_views(fit.graph, estimates, summary, moments)
+    edges.sort(key=lambda e: order[e.estimate.edge])
     strongest = sorted(range(len(edges)), key=lambda k: -edges[k].strength)[:MAX_EDGES]
     rows = [tuple(cell(edges[k]) for cell in columns.values()) for k in sorted(strongest)]
     return Table(
