@@ -3,17 +3,24 @@
 The smallest search has two variables: no edge, or one of three equivalent ones.
 """
 
+from __future__ import annotations
+
 import importlib
 import math
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import bowfree as bf
+from bowfree.data.conditions import split_rows
 from bowfree.parallel.budget import Progress
 from ctrl_c import pressed
 from random_models import random_covariance
@@ -359,6 +366,7 @@ def test_summary_and_frame():
 
 S3 = [[1.0, 0.5, 0.2], [0.5, 1.0, 0.3], [0.2, 0.3, 1.0]]
 GOOD = {"cov": S3, "n": 100}
+ROWS = dict.fromkeys(GOOD)
 
 
 @pytest.mark.parametrize(
@@ -368,6 +376,10 @@ GOOD = {"cov": S3, "n": 100}
         ({"cov": np.ones((2, 2)), "n": 50}, "duplicated columns"),
         ({"cov": [[1, 1, 2], [1, 2, 3], [2, 3, 5]], "n": 50}, "collinear columns"),
         ({"n": math.inf}, "give the n that the penalty"),
+        ({"data": np.eye(4), "holdout": 1.5, **ROWS}, "must be a number between 0 and 1"),
+        ({"data": np.eye(4), "holdout": "half", **ROWS}, "holdout = 'half'"),
+        ({"holdout": 0.5}, "holdout needs observations in rows"),
+        ({"data": {"x": [1.0], "y": [1.0, 2.0]}, "holdout": 0.5, **ROWS}, "equal length"),
         ({"restarts": 10**7}, "at most 100,000 runs"),
         ({"strategy": "restart", "rounds": 3}, "rounds is an option of strategy='ils'"),
         ({"direction": "forward"}, "requires strategy='restart'"),
@@ -418,3 +430,149 @@ def test_finished_runs_are_kept(where, fault, monkeypatch):
     assert len(result.runs) >= 4
     if fault is KeyboardInterrupt:
         assert result.score == whole.score
+
+
+MODEL = bf.datasets.demo_model()
+DATA = MODEL.sample(400, rng=1, as_frame="pandas")
+MOMENTS = bf.moments(DATA)
+
+
+def penalized_likelihood(district, parents, spouses):
+    """Compute the default score, by fits of one district."""
+    outside = sorted({p for own in parents.values() for p in own} - {*district})
+    arrows = [(p, v) for v, own in parents.items() for p in own]
+    graph = bf.MixedGraph((*district, *outside), arrows, spouses)
+    rows = bf.model.district_scores(graph, MOMENTS)
+    return next(row.score for row in rows if set(row.district) == {*district})
+
+
+def test_the_default_score_gives_the_default_search():
+    """The same best score, and every score is that of its graph."""
+    names = ["sun", "leaves", "roots", "fruit"]
+    seen = []
+
+    def score(district, parents, spouses):
+        seen.append((district, tuple(sorted(parents.items())), spouses))
+        return penalized_likelihood(district, parents, spouses)
+
+    found = bf.greedy_search(DATA[names], score=score, restarts=2, rounds=1, rng=1)
+    usual = bf.greedy_search(DATA[names], rng=1)
+    assert found.score == pytest.approx(usual.score, abs=1e-7)
+    assert found.score == pytest.approx(bf.score(found.graph, DATA[names]), abs=1e-7)
+    assert len(set(seen)) == len(seen)  # cached
+    assert "score" in found.notes[0]
+
+
+def sparse(district, parents, spouses):
+    """Prefer the arrow b -> a and nothing else."""
+    value = -0.1 * (sum(map(len, parents.values())) + len(spouses))
+    return value + (1.0 if "b" in parents.get("a", ()) else 0.0)
+
+
+def test_any_function_and_any_number_of_threads():
+    data = dict(zip("abc", np.random.default_rng(1).normal(size=(3, 50)), strict=True))
+    found = [bf.greedy_search(data, score=sparse, restarts=2, n_jobs=k, rng=1) for k in (1, 2)]
+    assert found[0].graph == found[1].graph == bf.parse("b -> a, isolated: c, nodes: a, b, c")
+    assert found[0].score == pytest.approx(0.9)
+    assert found[0].pool == found[1].pool
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_of_the_function_is_raised(n_jobs):
+    def broken(district, parents, spouses):
+        if len(spouses) > 0:
+            raise LookupError("no such district")
+        return 0.0
+
+    before = threading.active_count()
+    with pytest.raises(LookupError, match="no such district"):
+        bf.greedy_search(DATA, score=broken, n_jobs=n_jobs, restarts=2, rng=1)
+    assert threading.active_count() == before
+
+
+def test_bad_scores():
+    with pytest.raises(bf.BowfreeError, match="returned NaN"):
+        bf.greedy_search(DATA, score=lambda *_: math.nan, restarts=1, rng=1)
+    with pytest.raises(bf.BowfreeError, match="must be a function"):
+        bf.greedy_search(DATA, score=0.5)
+
+
+QUICK = {"restarts": 2, "rounds": 0}
+NAMES = ("x1", "x2", "x3", "x4")
+
+
+def draw(seed, n=300):
+    rng = np.random.default_rng(seed)
+    truth = bf.random_bap(list(NAMES), max_in_degree=2, rng=rng)
+    sem = bf.random_sem(truth, rng=rng)
+    return sem, sem.sample(n, rng=rng)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda X: X,
+        lambda X: X.tolist(),
+        lambda X: pd.DataFrame(X, columns=NAMES, index=np.arange(len(X)) * 3),
+        lambda X: pl.DataFrame(X, schema=list(NAMES)),
+        lambda X: dict(zip(NAMES, X.T, strict=True)),
+    ],
+)
+def test_every_row_is_on_one_side(table):
+    X = np.arange(40.0).reshape(10, 4)
+    kept, aside = split_rows(table(X), 0.3, np.random.default_rng(1))
+
+    assert (len(kept.X), len(aside.X)) == (7, 3)
+    assert {*kept["x1"], *aside["x1"]} == {*X[:, 0]}
+
+
+def test_search_sees_one_part_and_the_fit_the_other():
+    _, X = draw(0)
+    result = bf.greedy_search(X, holdout=0.4, rng=1, **QUICK)
+    assert (result.moments.n, result.holdout.n) == (180, 120)
+    assert result.settings["holdout"] == 0.4
+    fit = result.fit()
+    np.testing.assert_array_equal(fit.S, result.holdout.S)
+    again = bf.greedy_search(X, holdout=0.4, rng=1, n_jobs=2, **QUICK)
+    np.testing.assert_array_equal(again.moments.S, result.moments.S)
+    assert again.graph == result.graph
+    other = bf.greedy_search(X, holdout=0.4, rng=2, **QUICK)
+    assert not np.array_equal(other.moments.S, result.moments.S)
+
+
+def test_fit_to_the_rows_of_the_search_warns():
+    _, X = draw(0)
+    result = bf.greedy_search(X, rng=1, **QUICK)
+    assert result.holdout is None
+    for fit in (result.fit, lambda: bf.fit(result), lambda: bf.fit(result, X)):
+        with pytest.warns(bf.errors.LearnedGraphWarning, match="learned from the same rows"):
+            fit()
+    with pytest.warns(bf.errors.LearnedGraphWarning):
+        bf.exhaustive_search(X).fit()
+    _, fresh = draw(0, 500)
+    assert result.fit(holdout=fresh).n == 500
+    assert bf.fit(result.graph, X).n == 300  # a graph is a graph, wherever it comes from
+
+
+def test_what_is_said_by_rows_put_aside_is_true():
+    # Of graphs that contain the truth: p-values are uniform, intervals cover what they should, by
+    # the rows put aside and not by those of the search.
+    p_values, covered, total, seen = [], 0, 0, 0
+    for seed in range(220):
+        sem, X = draw(seed, 3000)
+        result = bf.greedy_search(X, holdout=0.5, rng=seed, **QUICK)
+        if not bf.is_submodel(sem.graph, result.graph):
+            continue
+        fit = result.fit()
+        effects = fit.total_effects()
+        target = bf.fit(result.graph, cov=sem.covariance(), n=np.inf, ddof=0).total_effects()
+        known = np.isfinite(effects.se)
+        half = 1.96 * effects.se[known]
+        covered += int((np.abs(effects.estimate - target.estimate)[known] <= half).sum())
+        total += int(known.sum())
+        seen += 1
+        if fit.df:
+            p_values.append(fit.p_value)
+    assert seen > 80
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
+    assert 0.92 < covered / total < 0.97
