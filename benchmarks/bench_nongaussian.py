@@ -9,8 +9,9 @@ fit by covariances), and CPU seconds in one thread.
 Run ``python benchmarks/bench_nongaussian.py [SETS [OTHERS [SETTING ...]]]``, such as ``20 5 "gamma
 latent sparse 1000 6"``: BANG and RCD, which are slower, are run on the first OTHERS of the sets.
 Ctrl-C ends it with the table of the sets that are done.
-``calibration`` in place of SETS compares stated probabilities of marks with frequencies. Seeds start
-at 10,000 (the score was developed on smaller ones).
+``calibration`` in place of SETS compares stated probabilities of marks with frequencies, and
+``estimates [SETS [LAW ...]]`` the intervals of ``fit(errors="nongaussian")`` with those by
+covariances. Seeds start at 10,000 (the score was developed on smaller ones).
 """
 
 from __future__ import annotations
@@ -187,6 +188,43 @@ def calibrate(n_sets: int, generator) -> None:
         print(f"| {law} {kind} | {both[0]:.3f} | {both[1]:.3f} |")
 
 
+def compare_estimates(n_sets: int, laws, generator) -> None:
+    """Print coverage, width and error of coefficients, given the true graph of four variables."""
+    print("| errors | <-> | n | entries | coverage: normal theory | robust | non-Gaussian ", end="")
+    print("| of Omega | width | RMSE |")
+    print("|" + "---|" * 10)
+    designs = {"none": (4, 0, "latent"), "latent": (3, 2, "latent"), "copula": (3, 2, "copula")}
+    for law, (kind, design), n in product(laws, designs.items(), (500, 1000)):
+        if (law, kind) == ("gauss", "copula"):
+            continue
+        rows: list[tuple] = []
+        of_Omega: list[bool] = []
+        for seed in range(FIRST_SEED, FIRST_SEED + n_sets):
+            drawn = generator.draw(n, 4, *design[:2], law, design[2], seed)
+            graph = graph_of(drawn["D"], drawn["Bi"])
+            data = {f"v{i}": x for i, x in enumerate(drawn["X"].T)}
+            fits = [bf.fit(graph, data, se=se) for se in ("standard", "robust")]
+            fits.append(bf.fit(graph, data, errors="nongaussian"))
+            edges = drawn["D"] != 0
+            found = [(f.B - drawn["B"])[edges] for f in fits]
+            found += [f.standard_errors().B[edges] for f in fits]
+            rows += zip(*found, strict=True)
+            if design[2] == "latent":  # the errors have variance one
+                Omega, se = fits[2].Omega, fits[2].standard_errors().Omega
+                inside = np.abs(np.diag(Omega) - 1) < 1.96 * np.diag(se)
+                of_Omega += inside.tolist()
+        both = np.array(rows).T
+        error, se = both[:3], both[3:]
+        coverage = np.mean(np.abs(error) < 1.96 * se, axis=1)
+        width = np.median(se[2] / se[1])
+        rmse = np.sqrt(np.mean(error[2] ** 2) / np.mean(error[1] ** 2))
+        cells = [*coverage, np.mean(of_Omega) if of_Omega else np.nan, width, rmse]
+        numbers = " | ".join(
+            f"{cell:.2f}" if k > 3 else f"{cell:.3f}" for k, cell in enumerate(cells)
+        )
+        print(f"| {law} | {kind} | {n:,} | {len(rows)} | {numbers} |", flush=True)
+
+
 def main() -> None:
     shared = Path(__file__).resolve().parents[2] / "shared"
     sys.path[:0] = map(str, (shared / "bench/nongaussian", shared / "prototypes/nongaussian"))
@@ -194,6 +232,10 @@ def main() -> None:
 
     if sys.argv[1:2] == ["calibration"]:
         calibrate(int(sys.argv[2]) if len(sys.argv) > 2 else 20, generator)
+        return
+    if sys.argv[1:2] == ["estimates"]:
+        n_sets = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+        compare_estimates(n_sets, sys.argv[3:] or LAWS, generator)
         return
     n_sets, n_others = (int(given) for given in [*sys.argv[1:3], "100", "100"][:2])
     settings = sys.argv[3:] or SETTINGS

@@ -46,6 +46,27 @@ JointData make_data_with_rows(const Matrix& S, const Matrix& rows, double power)
     return data;
 }
 
+/// Points of the grid of margins, the scores of columns there, and their mean slopes.
+auto error_scores(const Matrix& rows) {
+    constexpr std::size_t M = MarginFamily::n_points;
+    const std::size_t d = rows.shape(1);
+    std::vector<double> points, scores, slopes;
+    interruptibly([&](const Stop& stop) {
+        const ErrorRows errors(rows.data(), rows.shape(0), static_cast<int>(d));
+        ErrorEvidence evidence(errors, &stop);
+        for (std::size_t m = 0; m < M; ++m)
+            points.push_back(errors.family().x(static_cast<int>(m)));
+        for (int v = 0; v < errors.d(); ++v) {
+            stop.check();
+            const auto [margin, curvature] = evidence.margin(v);
+            for (const double slope : margin.d_log_f) scores.push_back(-slope);
+            slopes.push_back(curvature);
+        }
+    });
+    return std::tuple(to_numpy(std::move(points), {M}), to_numpy(std::move(scores), {d, M}),
+                      to_numpy(std::move(slopes), {d}));
+}
+
 /// The `ParameterUse` of each coefficient [head, tail] and error covariance in a condition.
 auto parameter_uses(int kind, const Array<std::uint8_t, 1>& targets) {
     const std::size_t d = targets.shape(0);
@@ -165,6 +186,11 @@ void bind_data(nb::module_& m) {
 
     m.def("data_with_rows", &make_data_with_rows, "S"_a, "rows"_a, "power"_a,
           "A covariance matrix with its rows (n, d), for errors that may be non-Gaussian.");
+    m.def(
+        "error_scores", &error_scores, "rows"_a,
+        "The estimated densities of columns with mean zero, in their standard deviations: points\n"
+        "(m,), minus the derivatives of the log densities there (d, m), and their mean slopes\n"
+        "(d,), as if no row had influenced the density at its own place.");
     m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,
           "The use of each coefficient [head, tail] and each error covariance in a condition: 0\n"
           "absent, 1 shared with other conditions, 2 specific to it.");

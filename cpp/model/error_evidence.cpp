@@ -214,6 +214,14 @@ bool ErrorEvidence::improve(const District& district) {
     return true;
 }
 
+std::pair<Margin, double> ErrorEvidence::margin(int v) {
+    Error error;
+    error.residual.assign(rows_.column(v), rows_.column(v) + rows_.n());
+    describe(error);
+    const double curvature = fitter_.curvature(share_, rows_.n(), error.margin);
+    return {std::move(error.margin), curvature};
+}
+
 double ErrorEvidence::gain(const District& district, const DistrictFit& fit) {
     const int k = district.k, m = district.m(), n = rows_.n();
     with_parents_.resize(std::max<std::size_t>(with_parents_.size(), k));

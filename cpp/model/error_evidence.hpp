@@ -13,6 +13,7 @@
 // data the evidence is nearly the same for all graphs.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "graph/district.hpp"
@@ -53,6 +54,9 @@ class ErrorEvidence {
     /// The log evidence of a district, minus its maximal normal log-likelihood; `fit` is the maximum
     /// of the latter.
     double gain(const District& district, const DistrictFit& fit);
+
+    /// The density of a variable, and its curvature; see `MarginFitter`.
+    std::pair<Margin, double> margin(int v);
 
   private:
     struct Place {

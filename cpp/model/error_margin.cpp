@@ -212,6 +212,7 @@ void MarginFitter::fit(const std::vector<double>& share, double n, Margin& margi
     double best = std::log(probability_of_normal);
     std::vector<double> evidence{best}, best_theta = theta;
     margin.normal = true;
+    margin.precision = 0.0;
     size_ = MarginFamily::n_features;
     const bool warm = !margin.starts.empty();
     margin.starts.resize(std::size(scales));
@@ -227,6 +228,7 @@ void MarginFitter::fit(const std::vector<double>& share, double n, Margin& margi
             best = here;
             best_theta = theta;
             margin.normal = false;
+            margin.precision = 1.0 / (scale * scale);
         }
     }
     double sum = 0.0;
@@ -238,6 +240,33 @@ void MarginFitter::fit(const std::vector<double>& share, double n, Margin& margi
     margin.p_normal = std::exp(evidence[0] - margin.log_evidence);
     margin.theta = std::move(best_theta);
     describe(margin);
+}
+
+/// An observation at x moves theta by H^-1 F'(x) dx, with F the features and H minus the Hessian of
+/// the log posterior, and d log f / dx there by F'(x)^T H^-1 F'(x) dx.
+double MarginFitter::curvature(const std::vector<double>& share, double n, const Margin& margin) {
+    constexpr int M = MarginFamily::n_points;
+    size_ = margin.normal ? 2 : MarginFamily::n_features;
+    evaluate(n, margin.precision, margin.theta);
+    derive(n, margin.precision, margin.theta);
+    double total = 0.0;
+    const bool definite = cholesky(hessian_.data(), size_) == size_;
+    for (int m = 0; m < M; ++m) {
+        if (share[m] == 0.0) continue;
+        const int below = std::max(m - 1, 0), above = std::min(m + 1, M - 1);
+        total -= share[m] * (margin.d_log_f[above] - margin.d_log_f[below]) /
+                 (family_->x(above) - family_->x(below));
+        std::ranges::fill(gradient_, 0.0);
+        gradient_[0] = 1.0;
+        gradient_[1] = 2.0 * family_->x(m);
+        if (size_ > 2)
+            for (int a = 0; a < 4; ++a)
+                gradient_[2 + MarginFamily::first_spline(m) + a] =
+                    family_->slopes(m)[a] / std::cosh(family_->u(m));
+        if (definite) solve_lower(hessian_.data(), size_, gradient_.data());
+        total -= share[m] * dot(gradient_.data(), gradient_.data(), size_);
+    }
+    return total;
 }
 
 void MarginFitter::describe(Margin& margin) {

@@ -47,6 +47,7 @@ struct Margin {
     double log_evidence = 0.0;  ///< relative to the normal density, averaged over scales
     double p_normal = 1.0;      ///< posterior probability of the normal density
     std::vector<double> theta;  ///< of the most probable scale; all zero but two if normal
+    double precision = 0.0;     ///< of the prior at that scale; zero if normal
     std::vector<std::vector<double>> starts;  ///< theta by scale; empty if it is negligible
     bool normal = true;           ///< whether the most probable density is the normal one
     std::vector<double> d_log_f;  ///< derivative of log f by x
@@ -61,6 +62,10 @@ class MarginFitter {
     /// `share` is the share of the n observations at each point. A margin with `starts` is a
     /// warm start.
     void fit(const std::vector<double>& share, double n, Margin& margin);
+
+    /// Minus the mean second derivative of log f by x, after `fit`, as if no observation had
+    /// influenced the density at its own place: estimated densities are too steep there.
+    double curvature(const std::vector<double>& share, double n, const Margin& margin);
 
   private:
     double maximize(double n, double precision, std::vector<double>& theta);

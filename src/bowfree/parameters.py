@@ -99,7 +99,7 @@ n_starts : int, optional
 se : {"standard", "robust", "robust-huber-white", "bootstrap"}, optional
     Standard errors: those of normal theory, sandwich estimates around the expected ("robust") or
     the observed information ("robust-huber-white"), or bootstrap. By default "standard" for
-    complete unweighted rows and "robust" otherwise, also for moments with ``errors="nongaussian"``.
+    complete unweighted rows and "robust" otherwise, also with ``errors="nongaussian"``.
 test : {"standard", "satorra-bentler", "yuan-bentler"}, optional
     The chi-square statistic, unscaled or scaled for data that are not normal.
 clusters : str or array_like of shape (n,), optional

@@ -140,7 +140,7 @@ def test_missing_values_with_logarithms_and_units(tmp_path):
         (("--missing", "mean"), 2, "'mean' is not one of"),
         (("--shrinkage", "much"), 2, "--shrinkage"),
         (("--shrinkage", "nan"), 1, "--shrinkage"),
-        (("--errors", "nongaussian"), 2, "--errors nongaussian belongs to searches"),
+        (("--errors", "nongaussian", "--se", "standard"), 1, "is for estimates by covariances"),
         (("--resamples", 10), 2, "--resamples belongs to --se bootstrap"),
         (("--seed", 1, "--se", "robust"), 2, "--seed belongs to --se bootstrap"),
         (("--ordinal", "sun", "--ordinal", "sun=low,high"), 2, "--ordinal names column sun twice"),

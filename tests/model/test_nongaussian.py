@@ -9,11 +9,12 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 from scipy.interpolate import BSpline
-from scipy.optimize import minimize
+from scipy.optimize import minimize, root
 from scipy.special import logsumexp, ndtri, softmax
 from scipy.stats import norm
 
 import bowfree as bf
+from bowfree import _core
 from bowfree.uncertainty.posterior import EVIDENCE_POWER, with_tempered_errors
 
 
@@ -168,12 +169,183 @@ def test_data_without_continuous_rows_are_refused(given, message):
         bf.greedy_search(**given, errors="nongaussian")
 
 
-def test_standard_errors_of_a_found_graph_do_not_assume_normal_errors():
+def test_a_fit_uses_the_distribution_of_the_errors():
     graph, data = bf.parse("x -> y <-> z"), skewed()
-    fit = bf.fit(graph, bf.moments(data, errors="nongaussian"))
+    fit = bf.fit(graph, data, errors="nongaussian")
+    by_covariances = bf.fit(graph, data, se="robust")
+    assert fit.converged
+    assert abs(fit.B[1, 0] - 0.8) < 2.5 * fit.standard_errors().B[1, 0]
+    assert fit.standard_errors().B[1, 0] < 0.75 * by_covariances.standard_errors().B[1, 0]
+    assert fit.score == pytest.approx(bf.score(graph, data, errors="nongaussian"), abs=1e-12)
+    assert "non-Gaussian errors" in repr(fit)
+    assert fit.to_dict()["errors"] == "nongaussian"
+    # A result of such a search, and moments, bring it along.
+    found = bf.fit(graph, bf.moments(data, errors="nongaussian"))
+    np.testing.assert_array_equal(found.B, fit.B)
+    assert fit.total_effects().se[1, 0] == fit.standard_errors().B[1, 0]
+    without = bf.fit(bf.parse("x, y <-> z"), data, errors="nongaussian")
+    assert not without.B.any()
+
+
+def test_tests_and_likelihood_of_such_a_fit_are_those_of_covariances():
+    graph, data = bf.parse("x -> y <-> z <- w"), skewed() | {"w": skewed(seed=7)["x"]}
+    fit = bf.fit(graph, data, errors="nongaussian")
     twin = bf.fit(graph, data, se="robust", test="satorra-bentler")
-    assert (fit.se, fit.test) == ("robust", "satorra-bentler")
-    np.testing.assert_array_equal(fit.standard_errors().B, twin.standard_errors().B)
+    assert not np.array_equal(fit.B, twin.B)
+    assert (fit.chi2, fit.loglik, fit.aic) == (twin.chi2, twin.loglik, twin.aic)
+    assert fit.valid_test == twin.valid_test
+    assert str(fit.modification_indices()) == str(twin.modification_indices())
+    np.testing.assert_allclose(fit.Sigma, fit.sem().covariance(), rtol=1e-12)
+
+
+def test_estimates_have_the_units_of_the_data_bit_for_bit():
+    graph, data = bf.parse("x -> y -> z <-> x"), skewed(300)
+    factors = {"x": 8.0, "y": 2.0**-30, "z": 2.0**40}
+    plain = bf.fit(graph, data, errors="nongaussian")
+    scaled = {name: factors[name] * column for name, column in data.items()}
+    other = bf.fit(graph, scaled, errors="nongaussian")
+    unit = np.array([factors[name] for name in graph.nodes])
+    np.testing.assert_array_equal(other.B, plain.B * np.outer(unit, 1 / unit))
+    np.testing.assert_array_equal(other.Omega, plain.Omega * np.outer(unit, unit))
+    errors = [fit.standard_errors().B for fit in (other, plain)]
+    np.testing.assert_array_equal(errors[0], errors[1] * np.outer(unit, 1 / unit))
+
+
+def test_estimates_depend_on_the_order_of_rows_and_columns_by_rounding_only():
+    data = skewed(300)
+    rows = np.random.default_rng(3).permutation(300)
+    fit = bf.fit(bf.parse("x -> y -> z <-> x"), data, errors="nongaussian")
+    changed = {name: 3 + data[name][rows] for name in ("z", "x", "y")}
+    graph = bf.MixedGraph(["z", "x", "y"], [("x", "y"), ("y", "z")], [("z", "x")])
+    other = bf.fit(graph, changed, errors="nongaussian")
+    for a, mark, b in (("x", "->", "y"), ("y", "->", "z"), ("x", "<->", "z")):
+        found, expected = other.edge(a, mark, b), fit.edge(a, mark, b)
+        assert found.estimate == pytest.approx(expected.estimate, rel=1e-5)
+        assert found.se == pytest.approx(expected.se, rel=1e-4)
+
+
+def test_normal_errors_leave_the_estimates_by_covariances():
+    z = np.random.default_rng(2).standard_normal((3, 2000))
+    data = {"x": z[0], "y": 0.6 * z[0] + z[1], "z": z[2] + z[1]}
+    graph = bf.parse("x -> y <-> z")
+    fits = [bf.fit(graph, data, errors=errors) for errors in ("gaussian", "nongaussian")]
+    se = fits[0].standard_errors().B[1, 0]
+    assert abs(fits[0].B[1, 0] - fits[1].B[1, 0]) < 0.2 * se
+    assert fits[1].standard_errors().B[1, 0] == pytest.approx(se, rel=0.05)
+
+
+@pytest.mark.parametrize("draw", ["exponential", "laplace", "random"])
+def test_intervals_have_their_level(draw):
+    graph, hits, widths = bf.parse("x -> y -> z <-> w, x -> z"), [], []
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        e = getattr(rng, draw)(size=(5, 500))
+        x = e[0]
+        y = 0.8 * x + e[1]
+        z = 0.8 * y - 0.6 * x + e[2] + 0.7 * e[4]
+        data = {"x": x, "y": y, "z": z, "w": e[3] + 0.7 * e[4]}
+        fit = bf.fit(graph, data, errors="nongaussian")
+        for edge, value in {"x -> y": 0.8, "y -> z": 0.8, "x -> z": -0.6}.items():
+            row = fit.edge(edge)
+            hits.append(row.lower < value < row.upper)
+            widths.append(row.se / bf.fit(graph, data, se="robust").edge(edge).se)
+    assert 0.88 < np.mean(hits) < 0.995  # standard error .02
+    assert np.median(widths) < 0.97
+
+
+def test_the_bootstrap_repeats_the_estimates():
+    graph, data = bf.parse("x -> y <-> z"), skewed(400)
+    fit = bf.fit(graph, data, errors="nongaussian", se="bootstrap", n_bootstrap=60, rng=1)
+    sandwich = bf.fit(graph, data, errors="nongaussian")
+    assert fit.B[1, 0] == sandwich.B[1, 0]
+    assert fit.edge("x -> y").se == pytest.approx(sandwich.edge("x -> y").se, rel=0.4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"se": "standard"}, "se = 'standard' is for estimates by covariances"),
+        ({"method": "ricf"}, "method = 'ricf' is for"),
+        ({"fixed_x": True}, "fixed_x = True is for"),
+        ({"fixed": {"x -> y": 0.5}}, "cannot be combined with errors='nongaussian'"),
+        ({"clusters": np.arange(100) // 5}, "complete, unweighted"),
+    ],
+)
+def test_a_fit_refuses_what_is_defined_for_covariances_only(options, message):
+    with pytest.raises(bf.BowfreeError, match=message):
+        bf.fit(bf.parse("x -> y <-> z"), skewed(100), errors="nongaussian", **options)
+    fit = bf.fit(bf.parse("x -> y <-> z"), skewed(100), errors="nongaussian")
+    with pytest.raises(bf.BowfreeError, match="information = 'observed'"):
+        fit.standard_errors(information="observed")
+
+
+def test_estimates_solve_the_equations_of_a_slow_twin():
+    """Write the moments, weights and derivatives of ``x -> y -> z, w`` as sums over rows."""
+    e = np.random.default_rng(5).exponential(size=(3, 200)) - 1
+    data = {"x": e[0], "y": 0.8 * e[0] + e[1], "z": e[2]}
+    data["z"] = data["z"] - 0.5 * data["y"]
+    X = np.array([(x - x.mean()) / x.std() for x in data.values()])
+
+    def errors_at(b):
+        return np.array([X[0], X[1] - b[0] * X[0], X[2] - b[1] * X[1]])
+
+    def functions(at):
+        """Return e and psi of each error as functions, with the mean slope of psi."""
+        found = []
+        errors = errors_at(at)
+        points, psi, slopes = _core.error_scores(np.ascontiguousarray(errors.T))
+        for own, score, slope in zip(errors, psi, slopes, strict=True):
+            u = own / own.std()
+            h = np.interp(u, points, score)
+            slope = min(slope, np.mean(h**2))
+            line = np.polyfit(u, h, 1)
+            size = np.std(h - np.polyval(line, u))
+            found.append((own.std(), points, (score - np.polyval(line, points)) / size))
+            found[-1] += ((slope - line[0]) / size,)
+        return found
+
+    def values(b, densities):
+        rows = []
+        for own, (sd, points, psi, _) in zip(errors_at(b), densities, strict=True):
+            rows.append([own / sd, np.interp(own / sd, points, psi)])
+        return np.array(rows)
+
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    terms = [(a, i, b, j) for a, b in pairs for i, j in ((0, 0), (0, 1), (1, 0))]
+    b = np.array([np.cov(X[:2])[0, 1] / np.var(X[0], ddof=1), np.corrcoef(X[1:])[0, 1]])
+    for _ in range(4):
+        densities, start = functions(b), b
+        h, total = (
+            values(b, densities),
+            np.linalg.inv(np.eye(3) - np.array([[0, 0, 0], [b[0], 0, 0], [0, b[1], 0]])),
+        )
+        W, G = np.zeros((9, 9)), np.zeros((9, 2))
+        for r, (a, i, c, j) in enumerate(terms):
+            for s, (a2, i2, c2, j2) in enumerate(terms):
+                if (a, c) == (a2, c2):  # other pairs are uncorrelated
+                    W[r, s] = np.mean(h[a, i] * h[a, i2]) * np.mean(h[c, j] * h[c, j2])
+            for k, (effect, cause) in enumerate([(1, 0), (2, 1)]):
+                for of, kind, other, function in ((a, i, c, j), (c, j, a, i)):
+                    if of == effect:
+                        slope = (densities[of][3] if kind else 1.0) / densities[of][0]
+                        product = densities[other][0] * h[other, 0] * h[other, function]
+                        G[r, k] -= slope * total[cause, other] * product.mean()
+        L = np.linalg.solve(W, G).T
+
+        def equations(b, L=L, densities=densities):
+            h = values(b, densities)
+            return L @ [np.mean(h[a, i] * h[c, j]) for a, i, c, j in terms]
+
+        b = root(equations, start, tol=1e-10).x
+    fit = bf.fit(bf.parse("x -> y -> z"), data, errors="nongaussian")
+    sd = np.array([x.std() for x in data.values()])
+    np.testing.assert_allclose([fit.B[1, 0], fit.B[2, 1]], b * sd[1:] / sd[:2], atol=2e-4)
+    h = values(b, densities)
+    rows = L @ np.array([h[a, i] * h[c, j] for a, i, c, j in terms])
+    covariance = np.linalg.inv(L @ G) @ np.cov(rows) @ np.linalg.inv(L @ G).T / 200
+    se = np.sqrt(np.diag(covariance)) * sd[1:] / sd[:2]
+    found = fit.standard_errors().B
+    np.testing.assert_allclose([found[1, 0], found[2, 1]], se, rtol=0.02)
 
 
 def test_functions_that_need_covariances_only_refuse():

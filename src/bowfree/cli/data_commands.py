@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from bowfree.uncertainty.average_result import AveragedEffects
 
 COVARIANCES_ONLY = (
-    "--errors nongaussian belongs to searches: fits and comparisons of graphs use covariances, which "
-    "is valid for any distribution of the errors with robust standard errors"
+    "--errors nongaussian belongs to searches and fits: the tests that compare graphs use "
+    "covariances, whatever the distribution of the errors; omit it"
 )
 
 _NAMED_GRAPH = re.compile(r"\s*([\w.-]+)\s*=(.*)", re.DOTALL)
@@ -81,7 +81,6 @@ def fit(
         inference |= defaults | chosen
     else:
         opt.refuse({f"{OPTIONS[name]} belongs to --se bootstrap": True for name in chosen})
-    opt.refuse({f"{COVARIANCES_ONLY} (--se robust)": given["errors"] == "nongaussian"})
     penalty = given.pop("penalty")
     model = opt.read_model(given)
     source = read_source(given)

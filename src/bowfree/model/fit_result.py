@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bowfree import _core
 from bowfree.data.covariance import total_effect_matrix
 from bowfree.data.missing_values import IncompleteRows
 from bowfree.data.moments import Moments
@@ -51,6 +52,7 @@ from bowfree.model.fit_summary import (
 )
 from bowfree.model.inference import Information, MomentVariation, Resamples, StandardErrors
 from bowfree.model.linear_sem import LinearSEM
+from bowfree.model.nongaussian import ErrorEstimates
 from bowfree.parameters import Baseline, Method, StandardErrorKind, TestKind
 from bowfree.results.display import MOST_ROWS, Table, TextDisplay, count, to_html
 from bowfree.results.frozen import Frozen, lock_arrays
@@ -97,6 +99,9 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         covariance matrix estimated from them, which scores are computed from.
     constraints : Constraints or None
         Parameters that are equal or fixed.
+    error_estimates : ErrorEstimates or None
+        For ``errors="nongaussian"``: their covariance matrix, and the fit by covariances
+        (``by_covariances``), which has the likelihood, the tests and the fit indices.
     """
 
     graph: MixedGraph
@@ -114,6 +119,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     fixed_x: bool = False
     two_stage: Fit | None = None
     constraints: Constraints | None = None
+    error_estimates: ErrorEstimates | None = None
 
     def _context(self) -> Context:
         return Context(self.graph, self.moments, rule=self.rule)
@@ -204,10 +210,16 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         The same as in a search: it is computed from the covariance matrix of the data, their
         effective number of observations ``moments.n``, and the canonical start of the fit.
         Therefore `loglik` can be higher after further starts, and differs with missing values. For
-        ``n = inf`` it is the log-likelihood per observation, without a penalty.
+        ``n = inf`` it is the log-likelihood per observation, without a penalty. With
+        ``errors="nongaussian"`` it includes the evidence of the rows beyond their covariances.
         """
         if self.two_stage is not None:
             return self.two_stage.score
+        if self.error_estimates is not None:
+            parents, spouses = (words[None] for words in self.graph._bits())
+            data, penalty = self.moments._core_data(), self.penalty
+            scores = _core.score_graphs(data, self.moments.n, penalty, parents, spouses)
+            return float(scores[0])
         n = self.moments.n
         gain = math.fsum([district.gain for district in self.certificate])
         if not math.isfinite(n):
@@ -232,6 +244,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @cached_property
     def indices(self) -> FitIndices:
         """All fit indices, with the interval of RMSEA and the baseline model."""
+        if self.error_estimates is not None:
+            return self.error_estimates.by_covariances.indices
         d, k = len(self.B), len(self._exogenous)
         df, baseline_df = d * (d + 1) // 2 - self._n_free, (d * (d - 1) - k * (k - 1)) // 2
         variation = self._variation
@@ -251,6 +265,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         With ``missing="fiml"`` there is always one, because RMSEA, CFI and TLI must be corrected
         for missing values; its chi-square is not scaled when ``test="standard"``.
         """
+        if self.error_estimates is not None:
+            return self.error_estimates.by_covariances.scaled
         if self.test != "standard":
             expected = self._variation.expected_chi2(self.test)
         elif self.two_stage is not None:
@@ -268,7 +284,11 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         return ModelTest(shown.chi2, self.indices.df, *numbers, self.test)
 
     def residual_correlations(self) -> Floats:
-        """Return correlations of the data minus those of the fit, shape (d, d)."""
+        """Return correlations of the data minus those of the fit, shape (d, d).
+
+        With ``errors="nongaussian"`` these are the correlations at the estimates; chi-square, SRMR
+        and the other fit indices are those of the fit by covariances.
+        """
         return residual_correlations(self.S, self.Sigma)
 
     def modification_indices(self) -> ModificationIndices:
@@ -294,6 +314,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         """
         if self.constraints is not None:
             raise BowfreeError("modification indices need a fit without equal or fixed parameters")
+        if self.error_estimates is not None:
+            return self.error_estimates.by_covariances.modification_indices()
         return diagnostics.modification_indices(self)
 
     # --- inference ---
@@ -334,14 +356,22 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
         information : {"expected", "observed"}, optional
             Expected (Fisher) information, or minus the Hessian of the log-likelihood. By default
             observed for ``se="robust-huber-white"`` and ``missing="fiml"``, otherwise expected.
+            Estimates with ``errors="nongaussian"`` have one sandwich, and refuse it.
         """
         if information is not None:
             check_choice("information", information, ("expected", "observed"))
+            if self.error_estimates is not None:
+                raise BowfreeError(
+                    f"information = {information!r} is that of covariances: omit it with "
+                    "errors='nongaussian', or fit with errors='gaussian'"
+                )
         observed = self.full_information or self.se == "robust-huber-white"
         chosen = information or ("observed" if observed else "expected")
         if chosen not in self._standard_errors:
             if self.resamples is not None:
                 covariance = self.resamples.covariance()
+            elif self.error_estimates is not None:
+                covariance = self.error_estimates.covariance
             else:
                 covariance = self._variation.covariance(self.se, chosen)
             self._standard_errors[chosen] = StandardErrors(
@@ -471,6 +501,8 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
     @property
     def n_iter(self) -> int:
         """Largest number of iterations over the districts."""
+        if self.error_estimates is not None:
+            return self.error_estimates.n_iter
         return max(certificate.n_iter for certificate in self.certificate)
 
     @property
@@ -503,7 +535,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
 
     def _data_label(self) -> str:
         """Return a description of the data for ``repr``; empty for one sample."""
-        return ""
+        return "" if self.error_estimates is None else ", non-Gaussian errors"
 
     def _by_condition(self) -> Iterator[str | Table]:
         """Yield what is printed below the tables; empty for one sample."""
@@ -522,6 +554,7 @@ class Fit(TextDisplay, ToDict, Frozen, FitMeasures, Reportable):
             "nodes": self.graph.nodes,
             "n": self.n if math.isfinite(self.n) else "inf",
             "method": self.method,
+            "errors": "gaussian" if self.error_estimates is None else "nongaussian",
             **{name: getattr(self, name) for name in numbers},
             **self.indices.to_dict(),
             "se": self.se,

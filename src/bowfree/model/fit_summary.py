@@ -205,6 +205,8 @@ def fit_title(fit: Fit) -> str:
     }.get(fit.state, f"NOT CERTIFIED after {fit.n_iter} iterations")
     if fit.diverging:
         state = "NO FINITE MAXIMUM FOUND"
+    if fit.error_estimates is not None:
+        return f"Fit of a path diagram with non-Gaussian errors: {state}"
     kind = "Full-information maximum" if fit.full_information else "Maximum"
     return f"{kind} likelihood fit of a path diagram ({fit.method}): {state}"
 
@@ -213,6 +215,7 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
     """Return label and value of what a summary shows above its tables, if available."""
     population = not math.isfinite(fit.n)
     rows = fit.moments.sample
+    of_covariances = "" if fit.error_estimates is None else " of covariances"
     optima = max(district.n_optima for district in fit.certificate)
     facts = [
         ("Observations", "population" if population else f"{fit.n:.0f}"),
@@ -220,7 +223,10 @@ def fit_facts(fit: Fit) -> list[tuple[str, str]]:
         ("Free parameters", str(fit.n_parameters)),
         ("Districts", "" if fit.full_information else str(len(fit.certificate))),
         ("Local maxima found (worst district)", str(optima) if optima > 1 else ""),
-        ("Log-likelihood" + (" per observation" if population else ""), number(fit.loglik)),
+        (
+            f"Log-likelihood{of_covariances}" + (" per observation" if population else ""),
+            number(fit.loglik),
+        ),
         (f"Score (penalty {fit.penalty:g})", number(fit.score, 6)),
         ("AIC", number(fit.aic)),
         ("BIC", number(fit.bic)),

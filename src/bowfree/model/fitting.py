@@ -43,6 +43,7 @@ from bowfree.model.context import DEFAULT_RULE, Context, ScoringRule, context_of
 from bowfree.model.fiml import maximize
 from bowfree.model.fit_result import Fit
 from bowfree.model.joint_fit import ConditionParameters, JointFit
+from bowfree.model.nongaussian import fit_errors
 from bowfree.parallel.budget import Budget, random_generator
 from bowfree.parameters import (
     Baseline,
@@ -86,6 +87,7 @@ def fit(
     weights: Any = None,
     means: Means = "free",
     nominal: Sequence[str] = (),
+    errors: Errors = "gaussian",
     penalty: Penalty | None = None,
     gamma: float | None = None,
     smallest_effect: float = 0.0,
@@ -104,7 +106,7 @@ def fit(
     fixed: Mapping[str, float] | None = None,
     rng: Rng = None,
 ) -> Fit:
-    """Fit a BAP by maximum likelihood.
+    """Fit a BAP by maximum likelihood, or with the distribution of its errors.
 
     Parameters
     ----------
@@ -116,6 +118,11 @@ def fit(
         Number of observations behind `cov`. With ``n=inf``, a population covariance matrix, the
         log-likelihood is per observation, the score has no penalty, and AIC, BIC, chi-square and
         standard errors are NaN.
+    errors : {"gaussian", "nongaussian"}
+        "nongaussian" estimates also the densities of the errors, and uses that errors not joined by
+        ``<->`` are independent: intervals are narrower if errors are not normal. It is the default
+        for moments and results with ``errors="nongaussian"``, and needs complete, independent rows
+        of continuous variables. Likelihood, chi-square and fit indices remain those of covariances.
     penalty : float or "ebic", optional
         Weight of ``log n`` for each node and edge in the score; by default that of the result, or
         1, the paper's. 0.5 is the usual BIC, "ebic" the extended BIC.
@@ -136,7 +143,8 @@ def fit(
     Warns
     -----
     FitWarning
-        The instruments of a bow are weak; the fit of a district is not certified, or a coefficient
+        The instruments of a bow are weak; estimates with non-Gaussian errors did not converge, and
+        those by covariances are returned; the fit of a district is not certified, or a coefficient
         diverges; or the likelihood of a graph that fits badly has several maxima, and `n_starts`
         was not passed.
     LearnedGraphWarning
@@ -161,7 +169,7 @@ def fit(
     rule = context.scoring_rule(penalty, gamma, smallest_effect, method, max_iter)
     options = DataOptions(
         cov, n, ddof, shrinkage, missing, correlation, ordinal, weights, means, nominal,
-        clusters,
+        clusters, errors,
     )  # fmt: skip
     moments = context.read(data, options, bows=rule.method == "newton", constrained=True)
     check_choice("baseline", baseline, get_args(Baseline))
@@ -187,6 +195,8 @@ def fit(
         result = fit_constrained(result, constraints)
     if (baseline, fixed_x) != (result.baseline, result.fixed_x):
         result = replace(result, baseline=baseline, fixed_x=fixed_x)
+    if isinstance(moments.sample, NonGaussianRows):
+        result = _with_errors(result)
     if result.se == "bootstrap":
         check_count("n_bootstrap", n_bootstrap, 2)
         from bowfree.model.resampling import resample_fit
@@ -199,6 +209,33 @@ def fit(
         warn_if_several(result.certificate, result.n)
     warn_if_learned(context, result)
     return result
+
+
+def _with_errors(start: Fit) -> Fit:
+    """Improve a fit by covariances by the distribution of the errors."""
+    for name, value, usual in (
+        ("se", start.se, ("robust", "bootstrap")),
+        ("method", start.method, ("newton",)),
+        ("fixed_x", start.fixed_x, (False,)),
+    ):
+        if value not in usual:
+            raise BowfreeError(
+                f"{name} = {value!r} is for estimates by covariances: omit it, or use "
+                "errors='gaussian' (for the result of a search, fit(result.graph, data))"
+            )
+    if start.constraints is not None:
+        raise BowfreeError(
+            "equal and fixed parameters cannot be combined with errors='nongaussian'; use "
+            "errors='gaussian' with se='robust'"
+        )
+    found = fit_errors(start)
+    if found is None:
+        warn(
+            "the estimates with non-Gaussian errors did not converge; those by covariances, with "
+            "robust standard errors, are returned instead",
+            FitWarning,
+        )
+    return found or start
 
 
 def weak_instruments(fit: Fit) -> list[str]:

@@ -36,6 +36,7 @@ from bowfree.model.effect_tables import TotalEffects, effect_pairs
 from bowfree.model.fit_result import Fit
 from bowfree.model.fitting import fit_cells, fit_moments, fit_sample, warn_if_learned
 from bowfree.model.inference import Resamples, edge_label
+from bowfree.model.nongaussian import fit_errors
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Interval, Means, Missing, Rng, public
 from bowfree.results.display import MOST_ROWS, Table, count, significant
@@ -369,6 +370,11 @@ def refit(fit: Fit, moments: Moments, seconds: float | None = None) -> Fit | Non
         return None
     if fit.full_information:
         again = fit_cells(again)
+    if fit.error_estimates is not None:
+        improved = fit_errors(again)
+        if improved is None:
+            return None
+        again = improved
     if fit.constraints is not None:
         again = fit_constrained(again, fit.constraints)
     certified = again.converged and not again.diverging
