@@ -140,8 +140,9 @@ class EffectBounds(EffectMatrices, Frozen):
     @property
     def sign(self) -> npt.NDArray[np.int8]:
         """1 or -1 if all members have a positive or a negative effect, else 0; shape (d, d)."""
-        positive: npt.NDArray[np.int8] = (self.positive == 1.0).astype(np.int8)
-        return positive - (self.negative == 1.0)
+        sign: npt.NDArray[np.int8] = (self.positive == 1.0).astype(np.int8)
+        sign[self.negative == 1.0] = -1
+        return sign
 
     def _content(self) -> Any:
         names = ("n_members", "complete", "formula", "zero", "n_fits", "n_uncertified", "learned")
