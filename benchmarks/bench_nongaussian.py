@@ -137,18 +137,18 @@ def table_lines(setting: str, rows: dict[str, list]) -> list[str]:
 
 def mark_probabilities(data) -> dict[str, np.ndarray]:
     """Return the posterior probabilities of ->, <- and <-> for each pair, by kind of errors."""
-    found = {}
+    found, moments = {}, {}
     for errors in ("gaussian", "nongaussian"):
         every = bf.exhaustive_search(bf.moments(data, errors=errors), penalty=0.5)
         order = np.argsort(every.codes)
-        found[errors] = every.scores[order]
+        found[errors], moments[errors] = every.scores[order], every.moments
     power = posterior.EVIDENCE_POWER
     found["nongaussian"] = (1 - power) * found["gaussian"] + power * found["nongaussian"]
     states, n_edges = every._states()[order], every.edge_counts()[order]
     probabilities = {}
     for errors, scores in found.items():
         rule = posterior.GraphPosterior()
-        weights = softmax(rule.log_weights(scores, n_edges, every.moments, every.space))
+        weights = softmax(rule.log_weights(scores, n_edges, moments[errors], every.space))
         marks = (FORWARD, BACKWARD, BIDIRECTED)
         probabilities[errors] = np.array([weights @ (states == mark) for mark in marks])
     return probabilities

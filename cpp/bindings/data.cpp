@@ -50,7 +50,7 @@ JointData make_data_with_rows(const Matrix& S, const Matrix& rows, double power)
 auto error_scores(const Matrix& rows) {
     constexpr std::size_t M = MarginFamily::n_points;
     const std::size_t d = rows.shape(1);
-    std::vector<double> points, scores, slopes;
+    std::vector<double> points, scores, slopes, normal;
     interruptibly([&](const Stop& stop) {
         const ErrorRows errors(rows.data(), rows.shape(0), static_cast<int>(d));
         ErrorEvidence evidence(errors, &stop);
@@ -61,10 +61,11 @@ auto error_scores(const Matrix& rows) {
             const auto [margin, curvature] = evidence.margin(v);
             for (const double slope : margin.d_log_f) scores.push_back(-slope);
             slopes.push_back(curvature);
+            normal.push_back(margin.p_normal);
         }
     });
     return std::tuple(to_numpy(std::move(points), {M}), to_numpy(std::move(scores), {d, M}),
-                      to_numpy(std::move(slopes), {d}));
+                      to_numpy(std::move(slopes), {d}), to_numpy(std::move(normal), {d}));
 }
 
 /// The `ParameterUse` of each coefficient [head, tail] and error covariance in a condition.
@@ -190,7 +191,8 @@ void bind_data(nb::module_& m) {
         "error_scores", &error_scores, "rows"_a,
         "The estimated densities of columns with mean zero, in their standard deviations: points\n"
         "(m,), minus the derivatives of the log densities there (d, m), and their mean slopes\n"
-        "(d,), as if no row had influenced the density at its own place.");
+        "(d,), as if no row had influenced the density at its own place, and the probabilities "
+        "that they are normal (d,).");
     m.def("parameter_uses", &parameter_uses, "kind"_a, "targets"_a,
           "The use of each coefficient [head, tail] and each error covariance in a condition: 0\n"
           "absent, 1 shared with other conditions, 2 specific to it.");

@@ -171,7 +171,7 @@ def test_averages_over_all_graphs():
     moments = bf.moments(FRAME[:60], nominal=["team"])
     average = bf.averaged_effects(bf.exhaustive_search(moments), se="standard", window=100)
     graphs = [g.relabel(dict(zip(g.nodes, moments.names, strict=True))) for g in all_baps(3)]
-    prior = GraphPosterior().log_prior(3, bf.SearchSpace())
+    prior = GraphPosterior().log_prior(bf.moments(cov=np.eye(3), n=100), bf.SearchSpace())
     logs = np.array(
         [moments.n * bf.score(g, moments, penalty=0.5) + prior[g.n_edges] for g in graphs]
     )

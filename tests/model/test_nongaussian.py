@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 import bowfree as bf
 from bowfree import _core
-from bowfree.uncertainty.posterior import EVIDENCE_POWER, with_tempered_errors
+from bowfree.uncertainty.posterior import EDGE_PENALTY, EVIDENCE_POWER, with_tempered_errors
 
 
 def skewed(n=1000, seed=0):
@@ -129,7 +129,9 @@ def test_averages_weigh_each_graph_by_its_own_tempered_score():
     data = skewed(150, 4)
     found = bf.exhaustive_search(bf.moments(data, errors="nongaussian"))
     graphs = [found.graph_at(rank) for rank in range(len(found))]
-    prior = [1 / (math.comb(3, g.n_edges) * 3**g.n_edges) for g in graphs]
+    normal = _core.error_scores(np.ascontiguousarray(found.moments.sample.deviations))[3]
+    edge = math.exp(-EDGE_PENALTY * np.mean(1 - normal) * math.log(150))
+    prior = [edge**g.n_edges / (math.comb(3, g.n_edges) * 3**g.n_edges) for g in graphs]
     tempered = with_tempered_errors(found.moments)
     scores = [150 * bf.score(g, tempered, penalty=0.5) for g in graphs]
     for g, score in zip(graphs, scores, strict=True):
@@ -293,7 +295,7 @@ def test_estimates_solve_the_equations_of_a_slow_twin():
         """Return e and psi of each error as functions, with the mean slope of psi."""
         found = []
         errors = errors_at(at)
-        points, psi, slopes = _core.error_scores(np.ascontiguousarray(errors.T))
+        points, psi, slopes, _ = _core.error_scores(np.ascontiguousarray(errors.T))
         for own, score, slope in zip(errors, psi, slopes, strict=True):
             u = own / own.std()
             h = np.interp(u, points, score)

@@ -409,7 +409,7 @@ def test_averages_over_all_graphs(se):
     average = bf.averaged_effects(ALL, se=se, window=12)
     found = average.path_effects(of="x", on="y", through="m", max_paths=30)
     n, moments = average._moments.n, bf.moments(TABLE)
-    prior = GraphPosterior().log_prior(4, bf.SearchSpace())
+    prior = GraphPosterior().log_prior(bf.moments(cov=np.eye(4), n=100), bf.SearchSpace())
     ranked = list(ALL.ranking(window=30))
     # With robust weights there are n / scaling observations.
     price = 0.5 * np.log(moments.n) / moments.n - 0.5 * np.log(n) / n

@@ -158,7 +158,7 @@ class _Products:
         """Return the equations with densities and weights estimated at B."""
         errors = self.residuals(B)
         sd = np.sqrt(np.mean(errors**2, axis=1))
-        points, psi, slopes = _core.error_scores(np.ascontiguousarray(errors.T))
+        points, psi, slopes, _ = _core.error_scores(np.ascontiguousarray(errors.T))
         errors /= sd[:, None]
         # psi without its linear part, at variance one: zero for a normal density.
         h = np.array([np.interp(e, points, own) for e, own in zip(errors, psi, strict=True)])

@@ -58,7 +58,7 @@ class ChainSetup:
             self.space.rules(names),
             graphs,
             temperature=self.posterior.temperature,
-            log_prior=self.posterior.log_prior(len(names), self.space).tolist(),
+            log_prior=self.posterior.log_prior(self.moments, self.space).tolist(),
             keep=self.keep,
             window=self.window,
             seed=seed,
