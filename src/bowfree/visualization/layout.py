@@ -101,7 +101,7 @@ def layout_by_name(
 
     "auto" is layered where possible.
     """
-    if name == "modules" and groups is not None:
+    if groups is not None and name == "modules":
         return module_layout(graph, groups)
     check_choice("layout", name, LAYOUTS)
     if name == "auto":
