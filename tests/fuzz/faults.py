@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -268,6 +269,40 @@ def every_signal(command: Command, every: int = 1) -> tuple[int, list[str]]:
     return len(calls), defects
 
 
+def every_moment(data: Path, n_moments: int) -> tuple[int, list[str]]:
+    """Send SIGTERM to processes of ``bowfree learn`` at moments spread over their run."""
+    words = ["learn", str(data), "--restarts", "4", "--out", "out", "--report", "page.html"]
+    command = [sys.executable, "-m", "bowfree", *words]
+    seconds, defects, whole = 0.0, [], {}.keys()
+    for k in range(n_moments + 1):
+        with tempfile.TemporaryDirectory() as folder:
+            began = time.monotonic()
+            process = subprocess.Popen(
+                command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            if k:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(seconds * k / n_moments)
+                process.terminate()
+            out, err = process.communicate()
+            seconds = seconds or time.monotonic() - began
+            files = {p.name: p.stat().st_size for p in Path(folder).rglob("*") if p.is_file()}
+        wrong = [f"{name} is incomplete" for name, size in files.items() if not size]
+        wrong += [f"{name} is left" for name in files if name.endswith(".tmp")]
+        # Before the work begins, SIGTERM ends the process; without any graph, the command ends.
+        begun = process.returncode != -signal.SIGTERM and "Aborted!" not in err
+        if begun and ("best graph" not in out or not files.keys() >= {"graph.txt", "search.json"}):
+            wrong.append(f"the graph is lost: {err[-200:]}")
+        # A signal at the exit of the process comes after all files.
+        whole = files.keys() if k == 0 else whole
+        if not begun and files and (files.keys() != whole or "best graph" not in out):
+            wrong.append(f"ended with {process.returncode} after {sorted(files)}")
+        if "Traceback" in err or process.returncode not in (0, 1, -signal.SIGTERM):
+            wrong.append(f"ended with {process.returncode}: {err[-200:]}")
+        defects += [f"learn, moment {k}: {text}" for text in wrong]
+    return n_moments, defects
+
+
 def essence(value: Any) -> str:
     """Return all of a result but its time, and counters that depend on it if there are threads."""
     plain = value.to_dict() if hasattr(value, "to_dict") else value
@@ -444,6 +479,7 @@ def main() -> None:
             command = Command(name, data)
             add(f"write, `{name}`", every_write(command, given.every))
             add(f"signal, `{name}`", every_signal(command, given.every))
+        add("moment of `learn`", every_moment(data, 60 // given.every))
     add("worker", every_worker(given.every))
     add("allocation of the core", every_allocation(300 // given.every))
     defects = [defect for _, _, found in rows for defect in found]
