@@ -119,7 +119,7 @@ Chain Relaxation::chain_of(const Block& block, std::size_t code) const {
 
 /// Replaces every value by the largest one of the codes with smaller digits, or with larger ones
 /// unless `up`.
-void Relaxation::spread(int size, std::vector<double>& values, bool up) const {
+void Relaxation::spread(int size, std::vector<double>& values, bool up) {
     const std::size_t base = size + 1;
     for (std::size_t width = 1; width < values.size(); width *= base)
         for (std::size_t start = 0; start < values.size(); start += width * base)

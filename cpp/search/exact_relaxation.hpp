@@ -67,7 +67,7 @@ class Relaxation {
     template <class Visit>
     void each_chain(const Block& block, Visit&& visit);
     void fill_values(const Block& block);
-    void spread(int size, std::vector<double>& values, bool up) const;
+    static void spread(int size, std::vector<double>& values, bool up);
     double value_of_waiting(const Block& block, const Prefixes& prefixes) const;
 
     void bound_cells();

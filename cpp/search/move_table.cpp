@@ -145,7 +145,7 @@ double MoveTable::compute_gain(const Move& move, double least) {
         }
         for (std::size_t n = 0; n < found.size(); ++n)
             F_after += known[n].is_fitted()
-                           ? scorer_.use(known[n], workspace_)
+                           ? Scorer::use(known[n], workspace_)
                            : scorer_.objective(graph_, found[n].node, found[n].key, workspace_);
     });
     if (!exact) return bounds_[at];
