@@ -134,13 +134,12 @@ class GraphPosterior:
         """
         d = len(moments.names)
         m = d * (d - 1) // 2
-        edge = np.arange(m + 1) * _log_cost_of_an_edge(moments)
-        if self.prior == "flat":
-            return -edge
-        k = np.arange(1, m + 1)
-        kinds = EDGE_KINDS.get(space.graph_class, 3)
-        graphs = np.cumsum(np.log((m - k + 1) / k)) + k * math.log(kinds)
-        return np.concatenate([[0.0], -graphs]) - edge
+        prior: Floats = -_log_cost_of_an_edge(moments) * np.arange(m + 1.0)
+        if self.prior != "flat":
+            k = np.arange(1, m + 1)
+            kinds = EDGE_KINDS.get(space.graph_class, 3)
+            prior[1:] -= np.cumsum(np.log((m - k + 1) / k)) + k * math.log(kinds)
+        return prior
 
     def log_weights(
         self, scores: Floats, n_edges: npt.NDArray[np.intp], moments: Moments, space: SearchSpace
