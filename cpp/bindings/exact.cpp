@@ -23,7 +23,7 @@ Named exact(const Data& data, double n, double penalty, std::size_t cache_bytes,
         throw std::invalid_argument("districts of several nodes require one condition");
     if (rules.graph_class != GraphClass::dag &&
         count_cells(conditions.d, max_district) > exact_cell_limit)
-        throw std::invalid_argument("too large districts for so many nodes");
+        throw std::invalid_argument("too many nodes for districts of this size");
     Scorer scorer(std::move(conditions), n, penalty, cache_bytes);
     // Ctrl-C ends the search like a time limit: the best graph so far and a bound are returned.
     bool interrupted = false;

@@ -8,7 +8,7 @@ namespace bowfree::exact {
 
 // Lists of chains shorter than this share of all are kept.
 constexpr double listed_share = 0.125;
-// A round opens this share of the cells that may matter, but at least so many.
+// A round opens this share of the cells that may matter, but at least `least_opened`.
 constexpr double opened_share = 0.01;
 constexpr int least_opened = 3000;
 // Sweeps go on while they close this share of the gap.

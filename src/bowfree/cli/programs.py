@@ -81,7 +81,7 @@ def app(penalty: float, port: int | None, no_browser: bool, **given: Any) -> Non
 
 
 def _origin(source: Source) -> Any:
-    """Return Python code that reads the data as the command did, if a line suffices."""
+    """Return Python code that reads the data as the command did, if one line can."""
     from bowfree.app.saved import Origin
 
     changed = source.log or source.standardize or source.missing == "listwise"
