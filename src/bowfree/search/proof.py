@@ -2,9 +2,10 @@
 
 The score is a sum over districts. The core (``cpp/search/exact.hpp``) combines dynamic programming
 over orders of the variables, a Lagrangian relaxation that excludes nearly all districts before they
-are fitted, and A* search with those that remain. It knows the rules about single pairs and nodes. The other rules (ancestral
-and arid graphs, the number of edges) are imposed by branching here: if the best graph violates one
-of them, every permitted graph lacks one edge of a smallest set that violates it.
+are fitted, and A* search with those that remain. It knows the rules about single pairs and nodes.
+The other rules (ancestral and arid graphs, the number of edges) are imposed by branching here: if
+the best graph violates one of them, every permitted graph lacks one edge of a smallest set that
+violates it.
 
 :func:`prove` is the end of a greedy search. Up to five variables it scores all graphs whose
 number of edges does not exclude them.
