@@ -142,6 +142,7 @@ class Proof:
         A subproblem has a bound and the edges that it forbids; the best bound comes first.
         """
         queue: list[tuple[float, _Edges]] = [(float("-inf"), ())]
+        seen: set[_Edges] = set()
         while queue:
             negative_bound, forbidden = heapq.heappop(queue)
             self.bound = max(-negative_bound, self.score)
@@ -156,7 +157,10 @@ class Proof:
                 self.improve(graph, found["score"])
             elif graph is not None and found["proved"]:
                 for edge in self._conflict(graph):
-                    heapq.heappush(queue, (-found["score"], (*forbidden, edge)))
+                    subproblem = tuple(sorted((*forbidden, edge)))
+                    if subproblem not in seen:
+                        seen.add(subproblem)
+                        heapq.heappush(queue, (-found["score"], subproblem))
             self.interrupted = found["interrupted"]
             if not found["proved"]:
                 others = -queue[0][0] if queue else float("-inf")
