@@ -15,8 +15,9 @@ from bowfree.search.exact import ExactResult
 
 
 def sample(d: int, seed: int, n: int = 500, density: float = 2 / 3) -> np.ndarray:
-    """Return rows of a random model in which half of the edges are effects and half are hidden
-    causes. At the default density the best graphs have districts of several nodes.
+    """Return rows of a random model. Half of its edges are effects, half hidden causes.
+
+    At the default density the best graphs have districts of several nodes.
     """
     rng = np.random.default_rng(seed)
     B, errors = np.zeros((d, d)), rng.normal(size=(n, d))
