@@ -55,12 +55,13 @@ double ErrorEvidence::evaluate(const District& district, const std::vector<doubl
                      error.residual.data(), n);
             describe(error);
         }
+        if (k > 1 && error.z.empty()) score(error);
         value += error.margin.log_evidence - n * std::log(error.sd);
     }
     return value - 0.5 * n * (k == 1 ? 1.0 : copula_objective(district));
 }
 
-/// Fills in everything but the residual.
+/// Fills in everything but the residual and the scores.
 void ErrorEvidence::describe(Error& error) {
     const int n = rows_.n();
     const MarginFamily& family = rows_.family();
@@ -69,14 +70,10 @@ void ErrorEvidence::describe(Error& error) {
     error.places.resize(n);
     Cumulants cumulants{0.0, -3.0 * n};
     for (int r = 0; r < n; ++r) {
-        const double value = error.residual[r] / sd, size = std::abs(value);
-        const double u = std::copysign(std::log(size + std::sqrt(size * size + 1.0)), value);
-        const double t =
-            std::clamp((u - family.first()) / family.step(), 0.0, MarginFamily::n_points - 1.001);
-        const int point = static_cast<int>(t);
-        error.places[r] = {point, t - point};
-        share_[point] += 1.0 - (t - point);
-        share_[point + 1] += t - point;
+        const double value = error.residual[r] / sd;
+        const Place place = error.places[r] = family.place(value);
+        share_[place.point] += 1.0 - place.share;
+        share_[place.point + 1] += place.share;
         const double x = std::clamp(value, -6.0, 6.0), x2 = x * x;
         cumulants.third += x * x2;
         cumulants.fourth += x2 * x2;
@@ -85,8 +82,12 @@ void ErrorEvidence::describe(Error& error) {
     fitter_.fit(share_, n, error.margin);
     error.sd = sd;
     error.cumulants = {cumulants.third / n, cumulants.fourth / n};
-    error.z.resize(n);
-    for (int r = 0; r < n; ++r) error.z[r] = at(error.margin.z, error.places[r]);
+    error.z.clear();
+}
+
+void ErrorEvidence::score(Error& error) const {
+    error.z.resize(rows_.n());
+    for (int r = 0; r < rows_.n(); ++r) error.z[r] = at(error.margin.z, error.places[r]);
 }
 
 /// The minimum of log|R| + tr(R^-1 T) over correlation structures with the zeros of the district.

@@ -57,10 +57,7 @@ class ErrorEvidence {
     std::pair<Margin, double> margin(int v);
 
   private:
-    struct Place {
-        int point;
-        double share;
-    };
+    using Place = MarginFamily::Place;
     /// The error of a member of the district.
     struct Error {
         std::vector<double> residual;
@@ -68,9 +65,10 @@ class ErrorEvidence {
         Margin margin;
         Cumulants cumulants;
         std::vector<Place> places;  // by row
-        std::vector<double> z;      // by row
+        std::vector<double> z;      // by row; empty until it is needed
     };
     void describe(Error& error);
+    void score(Error& error) const;
     const Error& error(int v) const { return *errors_[v]; }
     double evaluate(const District& district, const std::vector<double>& B);
     double copula_objective(const District& district);

@@ -51,12 +51,19 @@ const NormalTable& normal_table() {
 
 MarginFamily::MarginFamily(double largest) {
     const double end = std::asinh(std::max(6.0, 1.25 * largest)) + 0.15;
-    first_ = -end;
     step_ = 2.0 * end / (n_points - 1);
     const double knot = step_ * per_knot;
     for (int m = 0; m < n_points; ++m) {
-        x_.push_back(std::sinh(u(m)));
-        log_width_.push_back(std::log(std::cosh(u(m)) * step_));
+        const double u = -end + m * step_;
+        x_.push_back(std::sinh(u));
+        width_.push_back(std::cosh(u) * step_);
+        log_width_.push_back(std::log(width_.back()));
+    }
+    columns_per_x_ = 1.0 / step_;  // sinh is at least as steep as u
+    last_column_ = std::floor((x_.back() - x_.front()) * columns_per_x_);
+    for (int column = 0, m = 0; column <= static_cast<int>(last_column_); ++column) {
+        while (m + 2 < n_points && x_[m + 1] <= x_.front() + column * step_) ++m;
+        first_point_.push_back(m);
     }
     splines_.resize(4 * (per_knot + 1));
     slopes_.resize(4 * (per_knot + 1));
@@ -262,7 +269,7 @@ double MarginFitter::curvature(const std::vector<double>& share, double n, const
         if (size_ > 2)
             for (int a = 0; a < 4; ++a)
                 gradient_[2 + MarginFamily::first_spline(m) + a] =
-                    family_->slopes(m)[a] / std::cosh(family_->u(m));
+                    family_->slopes(m)[a] * family_->du(m);
         if (definite) solve_lower(hessian_.data(), size_, gradient_.data());
         total -= share[m] * dot(gradient_.data(), gradient_.data(), size_);
     }
@@ -284,8 +291,7 @@ void MarginFitter::describe(Margin& margin) {
         if (!margin.normal) {
             const double* s = family_->slopes(m);
             const double* t = &margin.theta[2 + MarginFamily::first_spline(m)];
-            slope =
-                (s[0] * t[0] + s[1] * t[1] + s[2] * t[2] + s[3] * t[3]) / std::cosh(family_->u(m));
+            slope = (s[0] * t[0] + s[1] * t[1] + s[2] * t[2] + s[3] * t[3]) * family_->du(m);
         }
         margin.d_log_f[m] = margin.theta[0] + 2.0 * margin.theta[1] * family_->x(m) + slope;
         const double middle = F + 0.5 * density_[m];
@@ -296,7 +302,7 @@ void MarginFitter::describe(Margin& margin) {
                          (static_cast<double>(k) + std::clamp(share, 0.0, 1.0)) * NormalTable::step;
         const double phi = std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::numbers::pi);
         margin.z[m] = z;
-        margin.d_z[m] = std::min(density_[m] / std::exp(family_->log_width(m)) / phi, 50.0);
+        margin.d_z[m] = std::min(density_[m] / family_->width(m) / phi, 50.0);
     }
 }
 

@@ -6,10 +6,12 @@
 //
 // where s_k are cubic B-splines on a uniform grid. The prior of theta is a Gaussian random walk whose
 // scale has a few values; half of the prior probability is on theta = 0, the normal density. The
-// evidence of each scale is Laplace's approximation. Observations are binned linearly on a grid in
-// u, so the cost of a fit does not depend on their number.
+// evidence of each scale is Laplace's approximation. Observations are binned linearly on a grid that
+// is uniform in u, so the cost of a fit does not depend on their number.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace bowfree {
@@ -23,23 +25,38 @@ class MarginFamily {
     /// `largest` is the largest absolute value of an observation, in standard deviations.
     explicit MarginFamily(double largest);
 
-    double u(int m) const { return first_ + m * step_; }
-    double first() const { return first_; }
-    double step() const { return step_; }
     double x(int m) const { return x_[m]; }
-    double log_width(int m) const { return log_width_[m]; }  ///< of cell m on the scale of x
+    double width(int m) const { return width_[m]; }  ///< of point m on the scale of x
+    double log_width(int m) const { return log_width_[m]; }
+    /// Between two points: the first of them, and the share of the second.
+    struct Place {
+        int point;
+        double share;
+    };
+    Place place(double x) const {
+        const double column = std::clamp((x - x_.front()) * columns_per_x_, 0.0, last_column_);
+        int point = first_point_[static_cast<std::size_t>(column)];
+        point += x > x_[point + 1] && point + 2 < n_points;
+        return {point, std::clamp((x - x_[point]) / (x_[point + 1] - x_[point]), 0.0, 1.0)};
+    }
     /// The first of the four splines that are not zero at point m.
     static int first_spline(int m) { return m == n_points - 1 ? n_splines - 4 : m / per_knot; }
     const double* splines(int m) const { return &splines_[4 * position(m)]; }
-    const double* slopes(int m) const { return &slopes_[4 * position(m)]; }  ///< by u
+    /// The derivatives by u = asinh x, and that of u by x.
+    const double* slopes(int m) const { return &slopes_[4 * position(m)]; }
+    double du(int m) const { return step_ / width_[m]; }
     /// The prior precision of theta at scale one, and its log determinant.
     const std::vector<double>& precision() const { return precision_; }
     double log_det_precision() const { return log_det_; }
 
   private:
     static int position(int m) { return m == n_points - 1 ? per_knot : m % per_knot; }
-    double first_, step_, log_det_ = 0.0;
-    std::vector<double> x_, log_width_, splines_, slopes_, precision_;
+    double step_, log_det_ = 0.0;
+    std::vector<double> x_, width_, log_width_, splines_, slopes_, precision_;
+    // The range of x in columns that are narrower than the distance of any two points: the point
+    // before the beginning of each.
+    double columns_per_x_, last_column_;
+    std::vector<int> first_point_;
 };
 
 /// The density of one error, and of its normal score z = Phi^-1(F(x)), on the points of the grid.

@@ -65,20 +65,29 @@ double normal_density(double x, double variance) {
     return std::exp(-0.5 * x * x / variance) / std::sqrt(2.0 * std::numbers::pi * variance);
 }
 
-/// The shapes of e that agree best with the cumulants of a h + e.
-std::vector<int> closest(const Cumulants& x, const Cumulants& h, double a) {
+const std::array<Cumulants, n_shapes>& shape_cumulants() {
+    static const std::array<Cumulants, n_shapes> all = [] {
+        std::array<Cumulants, n_shapes> found;
+        for (int k = 0; k < n_shapes; ++k) found[k] = shapes()[k].cumulants();
+        return found;
+    }();
+    return all;
+}
+
+/// The shapes of e that agree best with the cumulants of a h + e, the best first.
+std::array<int, n_closest> closest(const Cumulants& x, const Cumulants& h, double a) {
     const double s2 = 1.0 - a * a;
     const double third = (x.third - a * a * a * h.third) / (s2 * std::sqrt(s2));
     const double fourth = std::min((x.fourth - a * a * a * a * h.fourth) / (s2 * s2), 13.0);
-    std::vector<std::pair<double, int>> found;
+    std::array<std::pair<double, int>, n_shapes> found;
     for (int k = 0; k < n_shapes; ++k) {
-        const Cumulants of = shapes()[k].cumulants();
+        const Cumulants& of = shape_cumulants()[k];
         const double u = third - of.third, v = (fourth - of.fourth) / 3.0;
-        found.emplace_back(u * u + v * v, k);
+        found[k] = {u * u + v * v, k};
     }
-    std::ranges::sort(found);
-    std::vector<int> best;
-    for (int k = 0; k < n_closest; ++k) best.push_back(found[k].second);
+    std::ranges::partial_sort(found, found.begin() + n_closest);
+    std::array<int, n_closest> best{};
+    for (int k = 0; k < n_closest; ++k) best[k] = found[k].second;
     return best;
 }
 
@@ -199,19 +208,19 @@ double HiddenCauses::log_likelihood_ratio(const std::vector<double>& count, doub
     };
     struct Cause {
         int h, ratio;
-        std::vector<int> e, f;  // closest first
+        std::array<int, n_closest> e, f;
         double value;
     };
     std::vector<Cause> causes;
     double best = -infinity;
     for (int h = 0; h < n_shapes; ++h) {
-        const Cumulants of_h = shapes()[h].cumulants();
+        const Cumulants& of_h = shape_cumulants()[h];
         for (int ratio = 0; ratio < n_ratios; ++ratio) {
             const auto [a, c] = loadings(correlation_step * nearest, ratios[ratio]);
-            std::vector<int> e = closest(x, of_h, a), f = closest(other, of_h, c);
+            const auto e = closest(x, of_h, a), f = closest(other, of_h, c);
             const double first = value(h, e[0], f[0], ratio);
             best = std::max(best, first);
-            causes.push_back({h, ratio, std::move(e), std::move(f), first});
+            causes.push_back({h, ratio, e, f, first});
         }
     }
     const double enough = best - promising;

@@ -381,7 +381,7 @@ class Margin:
         grid = np.sinh(u)
         features = np.column_stack([grid, grid**2, splines])
         log_width = np.log(np.cosh(u) * (u[1] - u[0]))
-        place = (np.arcsinh(x) - u[0]) / (u[1] - u[0])
+        place = np.interp(x, grid, np.arange(len(u)))
         point = place.astype(int)
         share = np.bincount(point, 1 - place + point, len(u))
         share += np.bincount(point + 1, place - point, len(u))
