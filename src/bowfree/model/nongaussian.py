@@ -19,7 +19,9 @@ order, an estimated density is too steep at the observations that it was estimat
 in G are corrected for that, without which intervals are too narrow.
 
 Errors in different districts are independent, so that W and G are made of products of means within
-districts: for singletons, only moments of one error are estimated. Omega maximizes the normal
+districts: for singletons, only moments of one error are estimated. Within a district, W is estimated
+from the products themselves, and gives little weight to products that are large in some row; in
+standard errors each row counts as if W had been estimated without it. Omega maximizes the normal
 likelihood, given B.
 
 References
@@ -30,6 +32,7 @@ L. P. Hansen, Large sample properties of generalized method of moments estimator
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -48,11 +51,13 @@ if TYPE_CHECKING:
 
 # Densities are estimated at the residuals of the fit by covariances, and again at new ones.
 _DENSITIES = 4
-# In standard deviations of errors: of the solution, a step that is none, and a change of a
-# coefficient that leads to another solution.
-_TOLERANCE, _NEAR, _FAR = 1e-9, 1e-6, 1.0
+# Steps in standard deviations of errors: of the solution; times 1 / sqrt(n), before densities are
+# estimated again; a change of a coefficient that leads to another solution.
+_TOLERANCE, _NEAR, _FAR = 1e-9, 0.01, 1.0
+_MAX_STEPS = 30  # with the same derivatives
 _NORMAL = 1e-3  # Fisher information of the location of a density, beyond one, that is not used
 _LEAST_EIGENVALUE = 0.01  # of the correlations of products
+_MOST_LEVERAGE = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +87,9 @@ def fit_errors(start: Fit) -> Fit | None:
     X = rows.deviations / scale
     products = _Products(start.graph, X)
     B, n_iter = start.B * np.outer(1 / scale, scale), 0
-    for _ in range(_DENSITIES):
+    for left in reversed(range(_DENSITIES)):
         equations = products.at(B)
-        found = equations.solve(B)
+        found = equations.solve(B, _NEAR / math.sqrt(len(X)) if left else _TOLERANCE)
         if found is None:
             return None
         B, n_iter = found[0], n_iter + found[1]
@@ -215,8 +220,12 @@ class _Equations:
         ]
 
     @cached_property
-    def _weights(self) -> tuple[list[Floats], Floats]:
-        """L by block, and the derivatives of ``L m`` by the coefficients."""
+    def _weights(self) -> tuple[list[tuple[Floats, Floats]], Floats]:
+        """L and the leverage of each row by block, and the derivatives of ``L m`` by the coefficients.
+
+        With the covariance matrix W of rows F, leverage ``f^T W^-1 f / n`` means that without the row f,
+        ``W^-1 f`` would be larger by the factor ``1 / (1 - leverage)``.
+        """
         h, slopes = self.functions(self.B)
         C, arrows = self.products.district, self.products.arrows
         n, d, q = h.shape[2], h.shape[1], len(arrows)
@@ -229,6 +238,7 @@ class _Equations:
             first, second = i * d + a, j * d + b
             W = P[np.ix_(first, first)] * P[np.ix_(second, second)]
             same = C[a[0]] == C[b[0]]
+            F = np.zeros((len(terms), n))
             if same:
                 # Many products of few rows: toward the covariances of independent pairs.
                 F = stacked[first] * stacked[second]
@@ -247,22 +257,24 @@ class _Equations:
                             G[r, c] -= mean * (T[p, inside] * self.sd[inside]) @ P[inside, other[r]]
             scale = 1 / np.sqrt(np.diag(W))
             values, vectors = np.linalg.eigh(W * np.outer(scale, scale))
-            turned = vectors.T @ (scale[:, None] * G)
-            L = (turned.T / np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T * scale
-            found.append(L)
+            half = (vectors / np.sqrt(np.maximum(values, _LEAST_EIGENVALUE))).T * scale
+            leverage = np.sum((half @ F) ** 2, axis=0) / n
+            L = (half @ G).T @ half
+            found.append((L, np.minimum(leverage, _MOST_LEVERAGE)))
             A += L @ G
         return found, A
 
-    def values(self, B: Floats) -> Floats:
-        """Return L times the products, by row, shape (q, n)."""
+    def values(self, B: Floats, apart: bool = False) -> Floats:
+        """Return L times the products, by row, shape (q, n); `apart`: with W from the other rows."""
         h, _ = self.functions(B)
         total = np.zeros((len(self.products.arrows), h.shape[2]))
-        for terms, L in zip(self._terms, self._weights[0], strict=True):
+        for terms, (L, leverage) in zip(self._terms, self._weights[0], strict=True):
             a, i, b, j = np.array(terms).T
-            total += L @ (h[i, a] * h[j, b])
+            own = L @ (h[i, a] * h[j, b])
+            total += own / (1 - leverage) if apart else own
         return total
 
-    def solve(self, B: Floats) -> tuple[Floats, int] | None:
+    def solve(self, B: Floats, tolerance: float) -> tuple[Floats, int] | None:
         """Return the solution and the number of evaluations; None if there is none near B."""
         from scipy.optimize import root
 
@@ -283,13 +295,22 @@ class _Equations:
             found: Floats = np.linalg.solve(A, self.values(matrix(x)).mean(axis=1)) / unit
             return found
 
-        found = root(steps, np.zeros(len(A)), method="hybr", options={"xtol": _TOLERANCE})
-        near = np.max(np.abs(steps(found.x))) < _NEAR and np.max(np.abs(found.x)) < _FAR
-        return (matrix(found.x), int(found.nfev)) if near else None
+        # The derivatives vary little near the solution, unless there are few rows.
+        x = np.zeros(len(A))
+        for n_steps in range(1, _MAX_STEPS + 1):
+            step = steps(x)
+            x = x - step
+            if not np.max(np.abs(x)) < _FAR:
+                break
+            if np.max(np.abs(step)) < tolerance:
+                return matrix(x), n_steps
+        found = root(steps, np.zeros(len(A)), method="hybr", options={"xtol": tolerance})
+        near = np.max(np.abs(steps(found.x))) < 1e3 * tolerance and np.max(np.abs(found.x)) < _FAR
+        return (matrix(found.x), n_steps + int(found.nfev)) if near else None
 
     def influence(self, B: Floats) -> Floats:
         """Return the influence of each row on the coefficients, shape (n, q)."""
-        values = self.values(B)
+        values = self.values(B, apart=True)
         found: Floats = -np.linalg.solve(
             self._weights[1], values - values.mean(axis=1, keepdims=True)
         ).T
