@@ -242,7 +242,8 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                                 const std::vector<std::size_t>& sizes, std::size_t n_classes,
                                 int power, double n, double level, std::uint64_t limit,
                                 const Bytes& knowledge, const GivenConditions& conditions,
-                                std::optional<double> seconds) {
+                                std::optional<double> seconds,
+                                const std::optional<Array<double, 4>>& given) {
     const auto graphs = to_graphs(parents, spouses);
     if (shares.size() != graphs.size() || (!batches.empty() && batches.size() != graphs.size()) ||
         std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}) != graphs.size())
@@ -252,6 +253,13 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
     const auto nodes = static_cast<std::size_t>(counter.n_nodes());
     if (knowledge.size() > 0)
         expect_shape(knowledge, {nodes, nodes}, "knowledge must have shape (d, d) or (0, 0)");
+    if (given && (given->shape(0) > graphs.size() || given->shape(1) != 2 || given->shape(2) != d ||
+                  given->shape(3) != d))
+        throw std::invalid_argument("given effects must have shape (graphs, 2, d, d)");
+    const auto given_effects = [&](std::size_t g) -> GivenEffects {
+        if (!given || g >= given->shape(0)) return {};
+        return {given->data() + 2 * g * d * d, given->data() + (2 * g + 1) * d * d};
+    };
     const AverageOptions options{n,
                                  {0, limit, to_conditions(counter.n_nodes(), conditions)},
                                  {knowledge.data(), knowledge.data() + knowledge.size()}};
@@ -294,7 +302,8 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                     counter.use_stop(stop);
                     for (std::size_t g = first; g < next; ++g) {
                         const Batches parts = batch_shares(g, g + 1);
-                        add_graph(counter, graphs[g], shares[g], options, sums, parts);
+                        add_graph(counter, graphs[g], shares[g], options, sums, parts,
+                                  given_effects(g));
                         count(shares[g], parts);
                     }
                 }
@@ -403,10 +412,12 @@ void bind_uncertainty(nb::module_& m) {
           "(kind, targets).");
     m.def("average_classes", &average_classes, "counter"_a, "parents"_a, "spouses"_a, "shares"_a,
           "batches"_a, "sizes"_a, "n_classes"_a, "power"_a, "n"_a, "level"_a, "limit"_a,
-          "knowledge"_a, "conditions"_a, "seconds"_a.none(),
+          "knowledge"_a, "conditions"_a, "seconds"_a.none(), "given"_a = nb::none(),
           "Average over graphs that are sorted by class, `sizes` of each. `batches` are the parts "
           "of their shares in each batch of samples, or empty. All members of the first "
-          "`n_classes` classes count, and the given graphs of the others. Returns the averages, "
+          "`n_classes` classes count, and the listed graphs of the others. `given`, of shape "
+          "(m, 2, d, d), has effects and their standard errors in the first m graphs, if these do "
+          "not belong to such classes. Returns the averages, "
           "(weight, members of each component, complete) for each class, and the weight of all "
           "graphs that were used before time was up.");
 }

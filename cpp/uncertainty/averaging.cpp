@@ -65,6 +65,15 @@ struct Component {
     std::vector<int> nodes;
 };
 
+void add_effect(std::size_t at, double effect, double error, double weight, const Batches& batches,
+                GraphSums& sums) {
+    if (error > 0.0)
+        sums.mixtures[at].add({weight, effect, error, batches});
+    else
+        sums.without_se[at] += weight;
+    (effect > 0.0 ? sums.positive : sums.negative)[at] += weight;
+}
+
 /// Adds the effects of the member that was counted last, each with its standard error, to `sums`.
 void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, double weight,
                  const AverageOptions& options, GraphSums& sums, const Batches& batches = {}) {
@@ -74,12 +83,8 @@ void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, do
             const std::size_t at = static_cast<std::size_t>(i) * counter.d() + j;
             const double effect = counter.effects()[at];
             if (i == j || !counter.exceeds_zero(i, j, std::abs(effect))) continue;
-            const double error = std::sqrt(counter.variance(i, j) / options.n);
-            if (error > 0.0)
-                sums.mixtures[at].add({weight, effect, error, batches});
-            else
-                sums.without_se[at] += weight;
-            (effect > 0.0 ? sums.positive : sums.negative)[at] += weight;
+            add_effect(at, effect, std::sqrt(counter.variance(i, j) / options.n), weight, batches,
+                       sums);
         }
 }
 
@@ -151,13 +156,20 @@ ClassSums::ClassSums(int d)
     : all_members(static_cast<std::size_t>(d) * d), min_abs(all_members), max_abs(all_members) {}
 
 void add_graph(EffectCounter& counter, const Graph& graph, double weight,
-               const AverageOptions& options, GraphSums& sums, const Batches& shares) {
-    std::vector<int> nodes(graph.d());
-    std::iota(nodes.begin(), nodes.end(), 0);
-    counter.add(graph, nodes);
+               const AverageOptions& options, GraphSums& sums, const Batches& shares,
+               GivenEffects given) {
     Batches batches = shares;
     for (double& part : batches) part *= weight;
-    add_effects(counter, nodes, weight, options, sums, batches);
+    if (given.effects) {
+        for (std::size_t at = 0; at < sums.mixtures.size(); ++at)
+            if (given.effects[at] != 0.0)
+                add_effect(at, given.effects[at], given.errors[at], weight, batches, sums);
+    } else {
+        std::vector<int> nodes(graph.d());
+        std::iota(nodes.begin(), nodes.end(), 0);
+        counter.add(graph, nodes);
+        add_effects(counter, nodes, weight, options, sums, batches);
+    }
     for (int j = 1; j < graph.d(); ++j)
         for (int i = 0; i < j; ++i) add_edge(counter, i, j, get_edge(graph, i, j), weight, sums);
 }

@@ -62,9 +62,17 @@ struct ClassPart {
     bool complete = true;                   ///< false when limit or stop cut one of them
 };
 
+/// Effects in a graph that were estimated elsewhere, zero on the diagonal, and their standard errors,
+/// d x d. Null: the counter estimates them.
+struct GivenEffects {
+    const double* effects = nullptr;
+    const double* errors = nullptr;
+};
+
 /// Adds a graph with its weight, of which each batch has a share.
 void add_graph(EffectCounter& counter, const Graph& graph, double weight,
-               const AverageOptions& options, GraphSums& sums, const Batches& shares = {});
+               const AverageOptions& options, GraphSums& sums, const Batches& shares = {},
+               GivenEffects given = {});
 
 /// Adds a class, whose weight is divided equally among the permitted members. If there are more
 /// members than the limit, the sampled graphs represent the class, because the first members of an

@@ -40,7 +40,9 @@ from bowfree.equivalence.targets import Targets, targets_of
 from bowfree.errors import BowfreeError, TimeIsUp, WorkersLost, WorkInterrupted
 from bowfree.graph.encodings import Bits, bits_of_states, graphs_of_bits
 from bowfree.graph.mixed_graph import MixedGraph
-from bowfree.model.fitting import score_graphs
+from bowfree.model.fit_result import Fit
+from bowfree.model.fitting import fit_moments, score_graphs
+from bowfree.model.nongaussian import fit_errors
 from bowfree.parallel.budget import Budget, Progress
 from bowfree.parameters import Correlation, Errors, GraphClass, Means, Missing, Rng, public
 from bowfree.results.rows import Row
@@ -76,6 +78,7 @@ MIN_SAMPLES = 250  # fewer could not be as precise as mixed chains have to be
 MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
 MAX_ENUMERATED = 4  # variables; with 5, all 765,664 graphs take 6 times as long as chains
 LAST_SECONDS = 0.5  # to average over the samples after Ctrl-C
+MAX_ERROR_FITS, ERROR_SHARE = 50, 0.95  # graphs whose estimates use the distribution of the errors
 FEW_VARIABLES = 12  # up to which steps are so fast that chains may be extended twice
 
 
@@ -196,9 +199,10 @@ def averaged_effects(
     Notes
     -----
     With ``errors="nongaussian"`` probabilities are those of single graphs, because equivalent graphs
-    have different scores; the evidence beyond covariances is raised to the power 0.5, as in
-    :func:`bowfree.structure_mcmc`. The effects in a graph and their standard errors are still those of the
-    fit by covariances, with sandwich standard errors, which are valid for any distribution.
+    have different scores; the evidence beyond covariances is raised to the power 0.7, as in
+    :func:`bowfree.structure_mcmc`. The effects in the most probable graphs, up to 50 that have .95 of the
+    probability, are those of ``fit(errors="nongaussian")``; in the others, with ``se="standard"`` and with
+    another formula, they are those of the fit by covariances.
 
     Raises
     ------
@@ -426,6 +430,25 @@ class Average:
         formula, zero = self.settings.formula, self.settings.zero
         return effect_counter(self.moments, formula, zero, variances=True, Gamma=Gamma)
 
+    def _error_effects(self, parents: Bits, spouses: Bits, weights: Floats) -> Floats | None:
+        """Return effects in the first graphs, and their standard errors, shape (m, 2, d, d).
+
+        They use the distribution of the errors. None if the scores do not.
+        """
+        if not self.nongaussian or self.se == "standard" or self.settings.formula != "corrected":
+            return None
+        most = int(np.searchsorted(np.cumsum(weights), ERROR_SHARE * weights.sum())) + 1
+        found = []
+        for graph in graphs_of_bits(self.moments.names, parents[:most], spouses[:most]):
+            if len(found) == MAX_ERROR_FITS or self.budget.expired:
+                break
+            start = fit_moments(graph, self.moments)
+            assert isinstance(start, Fit)
+            effects = (fit_errors(start) or replace(start, se="robust")).total_effects()
+            found.append([effects.estimate - np.eye(len(graph)), effects.se])
+        d = len(self.moments.names)
+        return np.array(found).reshape(len(found), 2, d, d)
+
     def over(self, graphs: WeightedGraphs) -> AveragedEffects:
         """Average over the classes of the graphs, the heaviest class first."""
         settings, moments, conditions = self.settings, self.moments, self._conditions()
@@ -462,6 +485,7 @@ class Average:
             self.space.member_masks(moments.names),
             conditions.core,
             self.budget.seconds_left,
+            self._error_effects(parents, spouses, graphs.weights[order]),
         )
         if self.nongaussian:  # a class of its own for each graph
             total |= dict.fromkeys(("min_abs", "max_abs"), total["mean_abs"])

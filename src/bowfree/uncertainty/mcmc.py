@@ -150,7 +150,7 @@ def structure_mcmc(
 
     Notes
     -----
-    With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.5, because
+    With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.7, because
     probabilities would otherwise be too extreme (:mod:`bowfree.uncertainty.posterior`).
 
     Raises

@@ -20,11 +20,11 @@ Both are priors of graphs. Equivalent graphs have the same score and number of e
 probability of a class is proportional to its number of members; with ``count="classes"`` of
 :func:`bowfree.averaged_effects` each class counts once.
 
-With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.5. The model
+With ``errors="nongaussian"`` the evidence beyond covariances is raised to the power 0.7. The model
 of hidden causes (typical distributions, pair by pair) is an approximation, and the power was chosen
 on simulated data (:doc:`/evidence/independence`). With errors that are not normal, coefficients are
 determined more precisely than by covariances, so that a spurious edge loses less than ``0.5 log n`` by
-BIC's approximation suggests; each edge costs up to ``0.25 log n`` more, in proportion to the mean
+BIC's approximation suggests; each edge costs up to ``0.35 log n`` more, in proportion to the mean
 probability that a variable is not normal.
 
 Data that are not normal
@@ -72,8 +72,8 @@ from bowfree.validation import check_choice, check_penalty, check_positive
 
 Prior = Literal["density", "flat"]
 
-EVIDENCE_POWER = 0.5
-EDGE_PENALTY = 0.25  # beyond 0.5, if no variable is normal
+EVIDENCE_POWER = 0.7
+EDGE_PENALTY = 0.35  # beyond 0.5, if no variable is normal
 EDGE_KINDS = {"dag": 2, "bidirected": 1}  # number of kinds, where it is not three
 MIN_TEMPERATURE = 1e-9
 LARGE = 2.0  # ratio of standard errors from which an edge is named
