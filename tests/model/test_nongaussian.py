@@ -61,6 +61,19 @@ def test_a_graph_that_does_not_fit_the_covariances_gains_nothing_by_it():
     assert hidden < 0.6 * chain
 
 
+def test_coefficients_are_improved():
+    """The most likely coefficient of uniform errors explains them better than least squares."""
+    e = np.random.default_rng(3).random((2, 300))
+    data = {"x": e[0], "y": 0.8 * e[0] + e[1]}
+    slope = np.polyfit(data["x"], data["y"], 1)[0]
+    graph = bf.parse("x, y")
+    at_least_squares = data | {"y": data["y"] - slope * data["x"]}
+    at_truth = data | {"y": e[1]}
+    assert evidence(graph, at_truth) > evidence(graph, at_least_squares) + 1
+    both = [evidence(bf.parse("x -> y"), data), evidence(graph, at_least_squares)]
+    assert both[0] > both[1] + 1
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_equivalent_graphs_are_told_apart(sign):
     data = skewed() | {"z": sign * skewed()["z"]}
@@ -148,6 +161,11 @@ def test_averages_weigh_each_graph_by_its_own_tempered_score():
     average = bf.averaged_effects(found, window=50)
     assert average.mean[i, j] == pytest.approx(total[i, j], abs=1e-6)
     assert average.directed[i, j] == pytest.approx(edge, abs=1e-6)
+    by_covariances = bf.averaged_effects(found, window=50, se="standard")
+    ratio = (average.upper - average.lower)[i, j] / (by_covariances.upper - by_covariances.lower)[
+        i, j
+    ]
+    assert 0.2 < ratio < 0.9
     assert average.classes[0].graph == graphs[np.argmax(weights)]
     assert (average.errors, average.se) == ("nongaussian", "robust")
     listed = bf.averaged_effects(graphs, data, errors="nongaussian", window=50)
