@@ -263,8 +263,10 @@ def test_learn_excludes_graphs_by_higher_moments(tmp_path):
     out = " ".join(run("learn", tmp_path / "a.csv", "--report", tmp_path / "a.html").stdout.split())
     assert "higher moments exclude 3 of 5 equivalent graphs" in out
     assert "errors of 3 of 3 variables are not normal" in out
+    assert "a search with --errors nongaussian may tell more of these graphs apart" in out
     page = (tmp_path / "a.html").read_text()
     assert "Higher moments exclude 3 of 5 equivalent graphs" in page
+    assert re.search("A search with errors=.{1,5}nongaussian.{1,5} may tell", page)
     assert "By higher moments" in page
     document = json.loads(run("learn", tmp_path / "a.csv", "--json").stdout)
     edges = [(e["a"], e["after"], e["b"]) for e in document["higher_moments"]["edges"]]
@@ -279,6 +281,9 @@ def test_learn_says_which_evidence_decided_each_mark(tmp_path):
     out = run("learn", tmp_path / "two.csv", *options).stdout
     assert re.search(r"x -> y .* non-Gaussianity \(\d", out)
     assert "3 equivalent graphs, which have the same covariances" in " ".join(out.split())
+    assert "--errors nongaussian" not in out
+    fit = json.loads(run("learn", tmp_path / "two.csv", *options[:2], "--json").stdout)["fit"]
+    assert fit["errors"] == "nongaussian"  # as those of `bf.fit(result)`
     page = (tmp_path / "two.html").read_text(encoding="utf-8")
     assert "Decided by" in page
     assert "which have the same covariances." in page

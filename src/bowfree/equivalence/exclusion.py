@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from bowfree.data.sample import NonGaussianRows
 from bowfree.equivalence.class_members import (
     EquivalenceClass,
     Factor,
@@ -258,7 +259,12 @@ def higher_moments(members: EquivalenceClass) -> tuple[Exclusion | None, list[st
     hint = found.nongaussianity.hint()
     if not hint:
         return found, ["no error differs from normal, so that higher moments exclude no graph"]
-    return found, [*found.sentences(), hint]
+    sentences = [*found.sentences(), hint]
+    assert moments is not None
+    used = isinstance(moments.sample, NonGaussianRows)
+    if not used and not found.reason and found.members.size > 1 and found.nongaussianity.sufficient:
+        sentences.append("a search with errors='nongaussian' may tell more of these graphs apart")
+    return found, sentences
 
 
 class _Component:

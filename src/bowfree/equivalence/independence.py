@@ -190,6 +190,12 @@ class NonGaussianity(RowTable, ToDict):
         """The variables whose errors are not normal, at the 5 % level corrected for their number."""
         return [row.variable for row in self.rows if row.p_value < 0.05 / len(self.rows)]
 
+    @property
+    def sufficient(self) -> bool:
+        """Whether the rows tell the directions of effects between most of the variables."""
+        needed = [row.rows_direction for row in self.rows if row.variable in self.not_normal]
+        return sum(rows <= self.n for rows in needed) > len(self.rows) / 2
+
     def hint(self) -> str:
         """Return one sentence on what the rows suffice for; empty if all errors look normal."""
         if not self.not_normal:

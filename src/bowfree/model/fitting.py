@@ -266,7 +266,9 @@ def fit_quietly(graph: GraphLike, data: Any = None, *, penalty: Penalty | None =
     """Fit a graph with the defaults of :func:`fit`, without warnings."""
     context = context_of(graph)
     moments = context.read(data, DataOptions(), bows=True)
-    return fit_sample(context.graph, moments, context.scoring_rule(penalty))
+    found = fit_sample(context.graph, moments, context.scoring_rule(penalty))
+    own = fit_errors(found) if isinstance(moments.sample, NonGaussianRows) else None
+    return own or found
 
 
 def fit_sample(
