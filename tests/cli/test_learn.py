@@ -287,6 +287,8 @@ def test_learn_says_which_evidence_decided_each_mark(tmp_path):
     page = (tmp_path / "two.html").read_text(encoding="utf-8")
     assert "Decided by" in page
     assert "which have the same covariances." in page
+    assert "3 graphs have these covariances." in page
+    assert "equally well" not in page
 
 
 def test_learn_on_normal_data_does_not_mention_higher_moments(plants):

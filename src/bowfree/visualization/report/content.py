@@ -258,7 +258,8 @@ def _caption(fit: Fit, result: SearchResult | ExhaustiveResult | Fit, summary: C
     more = "" if summary.complete else " or more"
     found = [f"{n}; score {score:.4f} (penalty {fit.penalty:g}){test}."]
     if summary.n_members > 1:
-        found.append(f"{summary.n_members:,}{more} graphs fit all data equally well.")
+        alike = "have these covariances" if fit.error_estimates else "fit all data equally well"
+        found.append(f"{summary.n_members:,}{more} graphs {alike}.")
     if isinstance(result, SearchResult) and result.proof:
         found.append(as_sentence(result.proof))
     if isinstance(result, SearchResult) and result.holdout is None:
