@@ -11,6 +11,9 @@ namespace bowfree {
 // A new regressor with a smaller share of its variance left is a combination of the others.
 constexpr double least_share = 1e-10;
 
+// Numbers in the rows that are kept, about: 32 MB.
+constexpr std::size_t most_numbers = 4'000'000;
+
 Screen::Screen(const Scorer& scorer, Workspace& workspace)
     : workspace_(workspace),
       S_(scorer.data().conditions.front().S.data()),
@@ -18,15 +21,32 @@ Screen::Screen(const Scorer& scorer, Workspace& workspace)
       rows_(scorer.d()) {}
 
 const Screen::Row& Screen::row(const Graph& graph, int node) {
-    if (!rows_[node].known) fit_district(graph, node);
-    return rows_[node];
+    if (!rows_[node]) find_district(graph, node);
+    return *rows_[node];
 }
 
-void Screen::fit_district(const Graph& graph, int node) {
-    const District district = make_district(graph, district_of(graph, node));
+void Screen::find_district(const Graph& graph, int node) {
+    const std::vector<int> members = district_of(graph, node);
+    if (2 * n_fitted_ * d_ > most_numbers) {
+        fitted_.clear();
+        n_fitted_ = 0;
+    }
+    auto& fitted = fitted_[rows_key(graph, members)];
+    if (!fitted) {
+        fitted = fit(make_district(graph, members));
+        n_fitted_ += members.size();
+    }
+    workspace_.count(fitted->work);
+    for (std::size_t v = 0; v < members.size(); ++v)
+        rows_[members[v]] = {fitted, &fitted->rows[v]};
+}
+
+std::shared_ptr<Screen::Fitted> Screen::fit(const District& district) {
     const DistrictFit fit = workspace_.fitter.fit(district, estimates_only);
-    workspace_.count(workspace_.fitter.work());
     const int k = district.k, m = district.m();
+    const auto fitted = std::make_shared<Fitted>();
+    fitted->work = workspace_.fitter.work();
+    fitted->rows.resize(k);
     std::vector<double> L = fit.Omega, W(static_cast<std::size_t>(k) * k),
                         z(static_cast<std::size_t>(k) * m);
     (void)cholesky_of_singular(L.data(), k, infinity);
@@ -37,7 +57,7 @@ void Screen::fit_district(const Graph& graph, int node) {
             z[v * m + w] += W[v * k + w];
         }
     for (int v = 0; v < k; ++v) {
-        Row& row = rows_[district.nodes[v]];
+        Row& row = fitted->rows[v];
         row.nodes = district.nodes;
         row.z.assign(z.begin() + v * m, z.begin() + (v + 1) * m);
         row.W.assign(W.begin() + v * k, W.begin() + (v + 1) * k);
@@ -47,17 +67,15 @@ void Screen::fit_district(const Graph& graph, int node) {
         for (int j = 0; j < m; ++j)
             axpy(row.z[j], S_ + static_cast<std::ptrdiff_t>(district.nodes[j]) * d_, row.zS.data(),
                  d_);
-        row.left = 0.0;
         for (int j = 0; j < m; ++j) row.left += row.z[j] * row.zS[district.nodes[j]];
-        row.known = true;
-        row.factored = false;
     }
+    return fitted;
 }
 
 double Screen::covariance(int i, int j) const {
-    if (i == j) return rows_[i].left;
+    if (i == j) return rows_[i]->left;
     // In a fixed order of i and j, so that the result is symmetric bit for bit.
-    const Row &a = rows_[std::min(i, j)], &b = rows_[std::max(i, j)];
+    const Row &a = *rows_[std::min(i, j)], &b = *rows_[std::max(i, j)];
     double sum = 0.0;
     for (std::size_t k = 0; k < b.nodes.size(); ++k) sum += b.z[k] * a.zS[b.nodes[k]];
     return sum;
@@ -69,9 +87,9 @@ double Screen::share_of(const Row& row, int other) {
     return 0.0;
 }
 
-const Screen::Row& Screen::factored(const Graph& graph, int node) {
-    row(graph, node);
-    Row& row = rows_[node];
+Screen::Row& Screen::factored(const Graph& graph, int node) {
+    if (!rows_[node]) find_district(graph, node);
+    Row& row = *rows_[node];
     if (row.factored) return row;
     row.parents.clear();
     row.spouses.clear();
@@ -91,7 +109,7 @@ const Screen::Row& Screen::factored(const Graph& graph, int node) {
         const double share = row.share[a], with_own = covariance(q, node);
         double* entries = &row.factor[(np + a) * n];
         for (int b = 0; b < np; ++b)
-            entries[b] = rows_[q].zS[row.parents[b]] - share * row.zS[row.parents[b]];
+            entries[b] = rows_[q]->zS[row.parents[b]] - share * row.zS[row.parents[b]];
         for (int b = 0; b <= a; ++b) {
             const int r = row.spouses[b];
             entries[np + b] = covariance(q, r) - row.share[b] * with_own -
@@ -102,7 +120,7 @@ const Screen::Row& Screen::factored(const Graph& graph, int node) {
     row.solved.resize(n);
     for (int a = 0; a < np; ++a) row.solved[a] = S(row.parents[a], node);
     for (int a = 0; a < nq; ++a)
-        row.solved[np + a] = rows_[row.spouses[a]].zS[node] - row.share[a] * row.zS[node];
+        row.solved[np + a] = rows_[row.spouses[a]]->zS[node] - row.share[a] * row.zS[node];
     solve_lower(row.factor.data(), n, row.solved.data());
     row.factored = true;
     return row;
@@ -121,7 +139,7 @@ void Screen::use_parent(const Graph& graph, int parent, int node) {
     y_.solved.clear();
     for (const int p : here.parents) y_.solved.push_back(S(p, parent));
     for (std::size_t a = 0; a < here.spouses.size(); ++a)
-        y_.solved.push_back(rows_[here.spouses[a]].zS[parent] - here.share[a] * here.zS[parent]);
+        y_.solved.push_back(rows_[here.spouses[a]]->zS[parent] - here.share[a] * here.zS[parent]);
     y_.with_residual = here.zS[parent];
     reduce(here, S(parent, parent));
 }
@@ -142,10 +160,10 @@ void Screen::use_spouse(const Graph& graph, int spouse, int node) {
     reduce(here, there.left - share * (2.0 * with_own - share * here.left));
 }
 
-/// The gain of the row by the regressor `y_`.
-double Screen::gain(const Row& row) const {
-    if (y_.variance == 0.0 || !(row.left > 0.0)) return 0.0;
-    const double explained = y_.with_residual * y_.with_residual / (row.left * y_.variance);
+/// The gain of the row by a regressor, from its covariance with the residual.
+double Screen::gain(const Row& row, double with_residual, double variance) {
+    if (variance == 0.0 || !(row.left > 0.0)) return 0.0;
+    const double explained = with_residual * with_residual / (row.left * variance);
     return explained < 1.0 ? -0.5 * std::log1p(-explained) : infinity;
 }
 
@@ -163,21 +181,50 @@ Screen::Present Screen::present(const Graph& graph, int from, int to) {
 }
 
 double Screen::directed(const Graph& graph, int from, int to) {
-    use_parent(graph, from, to);
-    return rows_[to].inflation * gain(rows_[to]);
+    Row& here = factored(graph, to);
+    if (here.gains.empty()) compute_gains(here);
+    return here.gains[from];
+}
+
+/// What `use_parent` and `gain` compute for one parent, for all nodes.
+void Screen::compute_gains(Row& row) {
+    all_.clear();
+    for (const int p : row.parents) {
+        const double* Sp = S_ + static_cast<std::ptrdiff_t>(p) * d_;
+        all_.insert(all_.end(), Sp, Sp + d_);
+    }
+    for (std::size_t a = 0; a < row.spouses.size(); ++a) {
+        const std::vector<double>& zS = rows_[row.spouses[a]]->zS;
+        all_.insert(all_.end(), zS.begin(), zS.end());
+        axpy(-row.share[a], row.zS.data(), &all_[all_.size() - d_], d_);
+    }
+    const int n = static_cast<int>(row.solved.size());
+    solve_lower(row.factor.data(), n, all_.data(), d_);
+    variance_.resize(d_);
+    for (int u = 0; u < d_; ++u) variance_[u] = S(u, u);
+    for (int a = 0; a < n; ++a)
+        for (int u = 0; u < d_; ++u) {
+            const double entry = all_[static_cast<std::size_t>(a) * d_ + u];
+            variance_[u] -= entry * entry;
+        }
+    row.gains.resize(d_);
+    for (int u = 0; u < d_; ++u) {
+        const bool free = variance_[u] > least_share * S(u, u);
+        row.gains[u] = free ? row.inflation * gain(row, row.zS[u], variance_[u]) : 0.0;
+    }
 }
 
 double Screen::bidirected(const Graph& graph, int i, int j) {
     const auto by_row = [&](int spouse, int node) {
         use_spouse(graph, spouse, node);
-        return rows_[node].inflation * gain(rows_[node]);
+        return rows_[node]->inflation * gain(*rows_[node]);
     };
     return std::max(by_row(i, j), by_row(j, i));
 }
 
 double Screen::loss(const Graph& graph, int from, int to) {
     const auto [b, g] = present(graph, from, to);
-    const Row& here = rows_[to];
+    const Row& here = *rows_[to];
     const double variance = here.left / (here.precision * here.precision);
     return 0.5 * std::log1p(b * b / (g * variance)) / here.inflation;
 }
@@ -187,15 +234,15 @@ Screen::Exchange Screen::exchange(const Graph& graph, int from, int to) {
     const bool to_spouse = !graph.bidirected(from, to);
     if (to_spouse) {
         use_spouse(graph, to, from);
-        further = gain(rows_[from]);
+        further = gain(*rows_[from]);
         use_spouse(graph, from, to);
     } else {
         (void)row(graph, from);
         use_parent(graph, from, to);
     }
     const auto [b, g] = present(graph, from, to);
-    const Row& here = rows_[to];
-    const double inflation = std::max(here.inflation, rows_[from].inflation);
+    const Row& here = *rows_[to];
+    const double inflation = std::max(here.inflation, rows_[from]->inflation);
     const double by_row = gain(here);
     // The residual variance of x_v with both regressors, and its covariance with y and the variance
     // of y without the old one.

@@ -25,11 +25,15 @@
 //
 // The numerator of rho is cov(y, z_v), and all covariances follow from the products z S, which are
 // stored for every node; so the cost is one or two triangular solves with as many unknowns as v has
-// arrowheads.
+// arrowheads. A run returns to most districts several times, so the rows of all districts that it
+// has visited are kept, with the gains of all new parents.
 #pragma once
 
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
+#include "graph/key.hpp"
 #include "model/scorer.hpp"
 
 namespace bowfree {
@@ -40,10 +44,10 @@ class Screen {
     Screen(const Scorer& scorer, Workspace& workspace);
 
     /// Must be called when the district of the node has changed.
-    void invalidate(int node) { rows_[node].known = rows_[node].factored = false; }
+    void invalidate(int node) { rows_[node] = nullptr; }
 
     /// V of a node whose district has been fitted by one of the functions below.
-    double inflation(int node) const { return rows_[node].inflation; }
+    double inflation(int node) const { return rows_[node]->inflation; }
 
     /// The largest gain of from -> to; the pair has no edge, or to -> from.
     double directed(const Graph& graph, int from, int to);
@@ -61,7 +65,7 @@ class Screen {
 
   private:
     struct Row {
-        bool known = false, factored = false;
+        bool factored = false;
         double inflation = 1.0;    // Omega_vv W_vv
         double precision = 0.0;    // W_vv
         double left = 0.0;         // z S z
@@ -72,6 +76,12 @@ class Screen {
         std::vector<double> share;   // by spouse: W_qv / W_vv
         std::vector<double> factor;  // L, of the regressors' covariances
         std::vector<double> solved;  // L^-1 times their covariances with x_v
+        std::vector<double> gains;   // by a new parent, for all nodes; empty: not computed
+    };
+    /// The rows of a district, and the work of its fit.
+    struct Fitted {
+        std::vector<Row> rows;
+        double work = 0.0;
     };
     /// A further regressor y of a row.
     struct Regressor {
@@ -83,8 +93,10 @@ class Screen {
         double coefficient, inverse;
     };
     const Row& row(const Graph& graph, int node);
-    const Row& factored(const Graph& graph, int node);
-    void fit_district(const Graph& graph, int node);
+    Row& factored(const Graph& graph, int node);
+    void find_district(const Graph& graph, int node);
+    std::shared_ptr<Fitted> fit(const District& district);
+    void compute_gains(Row& row);
     /// The covariance of z_i and z_j; both rows are known.
     double covariance(int i, int j) const;
     /// W_qv / W_vv of the row's node v and another node q; zero when it is in another district.
@@ -92,15 +104,20 @@ class Screen {
     void use_parent(const Graph& graph, int parent, int node);
     void use_spouse(const Graph& graph, int spouse, int node);
     void reduce(const Row& row, double variance);
-    double gain(const Row& row) const;
+    static double gain(const Row& row, double with_residual, double variance);
+    /// The same by the regressor `y_`.
+    double gain(const Row& row) const { return gain(row, y_.with_residual, y_.variance); }
     Present present(const Graph& graph, int from, int to);
     double S(int i, int j) const { return S_[static_cast<std::ptrdiff_t>(i) * d_ + j]; }
 
     Workspace& workspace_;
     const double* S_;
     int d_;
-    std::vector<Row> rows_;
-    Regressor y_;               // scratch
+    std::vector<std::shared_ptr<Row>> rows_;  // by node; null: unknown
+    std::unordered_map<Key, std::shared_ptr<Fitted>, KeyHash> fitted_;
+    std::size_t n_fitted_ = 0;           // rows in `fitted_`
+    Regressor y_;                        // scratch
+    std::vector<double> all_, variance_;  // scratch of `compute_gains`
     std::vector<double> unit_;  // scratch: L^-1 times a unit vector
 };
 
