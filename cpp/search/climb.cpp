@@ -171,14 +171,17 @@ void Climber::climb_and_walk_plateau(int limit) {
     std::vector<Waiting> waiting;
     int visited = 0;
     while (climb()) {
-        if (visited == 0) seen.insert(table_.key());
+        if (visited == 0) {
+            if (walked_.contains(table_.key())) return;
+            seen.insert(table_.key());
+        }
         record_neighbors();
         list_equals();
         visited_graphs.emplace_back(table_.graph());
         for (const auto& [move, gain] : found_)
             if (seen.insert(table_.key_after(move)).second)
                 waiting.push_back({static_cast<int>(visited_graphs.size()) - 1, move});
-        if (waiting.empty() || ++visited >= limit) return;
+        if (waiting.empty() || ++visited >= limit) return walked_.merge(seen);
         std::swap(waiting[rng_.below(static_cast<int>(waiting.size()))], waiting.back());
         const auto [from, move] = waiting.back();
         waiting.pop_back();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -83,6 +84,7 @@ class Climber {
     Trace& trace_;
     MoveTable table_;
     double edge_cost_;
+    std::unordered_set<Key, KeyHash> walked_;     // graphs on plateaus that were visited
     std::vector<std::pair<Move, double>> found_;  // scratch: moves and their gains
 };
 

@@ -27,7 +27,7 @@ const Screen::Row& Screen::row(const Graph& graph, int node) {
 
 void Screen::find_district(const Graph& graph, int node) {
     const std::vector<int> members = district_of(graph, node);
-    if (2 * n_fitted_ * d_ > most_numbers) {
+    if (4 * n_fitted_ * d_ > most_numbers) {
         fitted_.clear();
         n_fitted_ = 0;
     }
@@ -58,6 +58,7 @@ std::shared_ptr<Screen::Fitted> Screen::fit(const District& district) {
         }
     for (int v = 0; v < k; ++v) {
         Row& row = fitted->rows[v];
+        row.number = ++n_rows_;
         row.nodes = district.nodes;
         row.z.assign(z.begin() + v * m, z.begin() + (v + 1) * m);
         row.W.assign(W.begin() + v * k, W.begin() + (v + 1) * k);
@@ -215,11 +216,17 @@ void Screen::compute_gains(Row& row) {
 }
 
 double Screen::bidirected(const Graph& graph, int i, int j) {
+    auto& known = factored(graph, i).with_spouse;
+    known.resize(d_);
+    auto& [number, most] = known[j];
+    if (number == row(graph, j).number) return most;
     const auto by_row = [&](int spouse, int node) {
         use_spouse(graph, spouse, node);
         return rows_[node]->inflation * gain(*rows_[node]);
     };
-    return std::max(by_row(i, j), by_row(j, i));
+    most = std::max(by_row(i, j), by_row(j, i));
+    number = rows_[j]->number;
+    return most;
 }
 
 double Screen::loss(const Graph& graph, int from, int to) {

@@ -31,6 +31,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "graph/key.hpp"
@@ -77,6 +78,9 @@ class Screen {
         std::vector<double> factor;  // L, of the regressors' covariances
         std::vector<double> solved;  // L^-1 times their covariances with x_v
         std::vector<double> gains;   // by a new parent, for all nodes; empty: not computed
+        int number = 0;              // of this row among all
+        /// By a new spouse, for all nodes: the number of its row, and the gain.
+        std::vector<std::pair<int, double>> with_spouse;
     };
     /// The rows of a district, and the work of its fit.
     struct Fitted {
@@ -115,7 +119,8 @@ class Screen {
     int d_;
     std::vector<std::shared_ptr<Row>> rows_;  // by node; null: unknown
     std::unordered_map<Key, std::shared_ptr<Fitted>, KeyHash> fitted_;
-    std::size_t n_fitted_ = 0;           // rows in `fitted_`
+    std::size_t n_fitted_ = 0;            // rows in `fitted_`
+    int n_rows_ = 0;                      // all rows there have been
     Regressor y_;                        // scratch
     std::vector<double> all_, variance_;  // scratch of `compute_gains`
     std::vector<double> unit_;  // scratch: L^-1 times a unit vector
