@@ -121,6 +121,7 @@ double MoveTable::compute_gain(const Move& move, double least) {
     ++workspace_.effort.candidates;
     const auto [i, j, after] = move;
     const Edge before = edge(i, j);
+    mark_changed(i, j);
     const bool at_i = head_at_first(before) || head_at_first(after);
     const bool at_j = head_at_second(before) || head_at_second(after);
     const int a = district_[i], b = district_[j], at = 4 * pair(i, j) + static_cast<int>(after);
@@ -356,21 +357,27 @@ void MoveTable::enter(int p, double value) {
     }
 }
 
-/// The pair at the top of the tournament; the first of several.
-std::pair<int, int> MoveTable::first_in_tournament() const {
-    std::size_t k = 1;
-    while (k < static_cast<std::size_t>(leaves_)) k = best_[2 * k] == best_[k] ? 2 * k : 2 * k + 1;
-    const int p = static_cast<int>(k) - leaves_;
+/// The pairs with a possible gain of at least `floor`, in any order.
+std::vector<MoveTable::Ranked> MoveTable::pairs_from(double floor) const {
+    std::vector<Ranked> found;
+    std::vector<int> waiting{1};
+    while (!waiting.empty()) {
+        const int k = waiting.back();
+        waiting.pop_back();
+        if (!(best_[k] >= floor && best_[k] > never)) continue;
+        if (k >= leaves_)
+            found.push_back({best_[k], k - leaves_});
+        else
+            waiting.insert(waiting.end(), {2 * k, 2 * k + 1});
+    }
+    return found;
+}
+
+std::pair<int, int> MoveTable::nodes_of(int p) {
     int j = static_cast<int>((1.0 + std::sqrt(1.0 + 8.0 * p)) / 2.0);
     while (pair(0, j) > p) --j;
     while (pair(0, j + 1) <= p) ++j;
     return {p - pair(0, j), j};
-}
-
-/// Removes a pair from the tournament until the next `refresh`.
-void MoveTable::remove_from_tournament(int i, int j) {
-    enter(pair(i, j), never);
-    mark_changed(i, j);
 }
 
 void MoveTable::set_graph(const Graph& target) {

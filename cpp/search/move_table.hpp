@@ -8,12 +8,13 @@
 // With few variables the gains of all permitted moves are computed, except those that a bound of the
 // likelihood of the new districts shows to be too small to matter. With more than
 // `screened_beyond`, a tournament tree ranks the pairs by the largest possible gain of their moves:
-// the gain if it is known, else an estimate by the screen (screen.hpp). `visit_best` takes pairs from
-// the top of the tournament and stops when the possible gains of all others are too small. With
+// the gain if it is known, else an estimate by the screen (screen.hpp). `visit_best` takes pairs in
+// this order and stops when the possible gains of all others are too small. With
 // several threads it takes a batch of pairs at a time: the threads compute the scores of the districts
 // that the batch needs, and then the run continues as if they had been in the cache.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -110,31 +111,35 @@ class MoveTable {
             return;
         }
         refresh(rules, edge_cost);
-        struct Ranked {
-            double possible;
-            int i, j;
+        // A heap of the pairs with a large enough possible gain; the first of equal ones comes first.
+        std::vector<Ranked> ranked = pairs_from(floor), batch;
+        const auto comes_later = [](const Ranked& a, const Ranked& b) {
+            return a.possible != b.possible ? a.possible < b.possible : a.pair > b.pair;
         };
-        std::vector<Ranked> batch;
-        while (best_[1] >= floor && best_[1] > never) {
+        std::ranges::make_heap(ranked, comes_later);
+        while (!ranked.empty() && ranked.front().possible >= floor) {
             // One pair, or with several threads the next pairs, whose scores are computed together.
             batch.clear();
             do {
-                const auto [i, j] = first_in_tournament();
-                batch.push_back({best_[1], i, j});
-                remove_from_tournament(i, j);
-            } while (static_cast<int>(batch.size()) < batch_size() && best_[1] >= floor &&
-                     best_[1] > never);
+                std::ranges::pop_heap(ranked, comes_later);
+                batch.push_back(ranked.back());
+                ranked.pop_back();
+            } while (static_cast<int>(batch.size()) < batch_size() && !ranked.empty() &&
+                     ranked.front().possible >= floor);
             if (batch.size() > 1) {
-                for (const auto& [possible, i, j] : batch)
+                for (const auto& [possible, p] : batch)
                     for (const Edge e : all_edges) {
+                        const auto [i, j] = nodes_of(p);
                         const Move move{i, j, e};
                         const double least = floor + edge_cost * more_edges(move);
                         if (e != edge(i, j) && wanted(move)) compute_later(rules, move, least);
                     }
                 compute_ahead();
             }
-            for (const auto& [possible, i, j] : batch)
+            for (const auto& [possible, p] : batch) {
+                const auto [i, j] = nodes_of(p);
                 if (possible >= floor) visit_pair(i, j);
+            }
         }
     }
 
@@ -165,8 +170,12 @@ class MoveTable {
     bool permits_class(const Rules& rules, const Move& move);
     void refresh(const Rules& rules, double edge_cost);
     double possible_gain_of_pair(const Rules& rules, double edge_cost, int i, int j);
-    std::pair<int, int> first_in_tournament() const;
-    void remove_from_tournament(int i, int j);
+    struct Ranked {
+        double possible;
+        int pair;
+    };
+    std::vector<Ranked> pairs_from(double floor) const;
+    static std::pair<int, int> nodes_of(int pair);
     void enter(int pair, double value);
     void mark_changed(int i, int j);
     double compute_gain(const Move& move, double least);

@@ -82,7 +82,7 @@ void Pool::offer(const Key& key, double score, PackedGraph graph) {
         best_ = score;
         bar_ = std::max(bar_, best_ - window_);
     }
-    if (graphs_.size() >= 2 * keep_ + 16) trim();
+    if (graphs_.size() >= keep_ + keep_ / 8 + 16) trim();
 }
 
 void Pool::merge(const Pool& other) {
@@ -90,11 +90,14 @@ void Pool::merge(const Pool& other) {
 }
 
 void Pool::trim() {
-    const auto entries = ranked();
+    std::vector<Ranked> entries;
+    for (const auto& [key, entry] : graphs_) entries.emplace_back(key, &entry);
+    const auto last = entries.begin() + static_cast<std::ptrdiff_t>(keep_ - 1);
+    std::ranges::nth_element(entries, last, comes_before);
+    bar_ = std::max(bar_, last->second->score);
     std::vector<Key> gone;
-    for (std::size_t e = 0; e < entries.size(); ++e)
-        if (e >= keep_ || entries[e].second->score < bar_) gone.push_back(entries[e].first);
-    if (entries.size() > keep_) bar_ = std::max(bar_, entries[keep_ - 1].second->score);
+    for (auto entry = entries.begin(); entry != entries.end(); ++entry)
+        if (entry > last || entry->second->score < bar_) gone.push_back(entry->first);
     for (const Key& key : gone) graphs_.erase(key);
 }
 
