@@ -14,6 +14,7 @@ namespace {
 
 // Certificates: differences of scores below the tolerance are never printed.
 constexpr double tolerance = 1e-10;    // of the Newton decrement, in units of the score
+constexpr double rounding = 1e-12;     // the same for fits without diagnostics
 constexpr double same_optimum = 1e-7;  // values of F closer than this are one optimum
 
 // When a fit counts as diverging; chosen on the reference fits without a maximum.
@@ -131,7 +132,7 @@ bool DistrictFitter::optimize(int max_steps) {
     }
     if (!newton_.start()) newton_.start(start_.data());
     const int steps = newton_.n_steps();
-    const bool certified = newton_.run(tolerance, max_steps);
+    const bool certified = newton_.run(tolerance, max_steps, negligible_);
     n_iter_ += newton_.n_steps() - steps;
     return certified;
 }
@@ -198,6 +199,7 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     const District& district = data_.district();
     prepare();
     n_iter_ = 0;
+    negligible_ = details && options.diagnostics ? 0.0 : rounding;
 
     Rng random(options.seed);
     double best = infinity;

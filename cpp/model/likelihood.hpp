@@ -130,6 +130,7 @@ class DistrictFitter {
     Sweeps* sweeps_ = nullptr;  // one of these two
     Newton newton_;
     int n_iter_ = 0;
+    double negligible_ = 0.0;  // see `Newton::run`
     double work_ = 0.0;
 };
 

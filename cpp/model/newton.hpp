@@ -40,8 +40,9 @@ class Newton {
     const std::vector<double>& point() const { return theta_; }
 
     /// Iterates until the decrement is below `tolerance` or `max_steps` steps were tried.
-    /// Returns true when certified: Hessian positive definite and decrement <= tolerance.
-    bool run(double tolerance, int max_steps);
+    /// Returns true when certified: Hessian positive definite and decrement <= tolerance. With
+    /// `negligible` > 0 a step after which an estimate of the decrement is below it is the last.
+    bool run(double tolerance, int max_steps, double negligible = 0.0);
 
     int n_parameters() const { return n_; }
     double value() const { return value_; }          ///< f
