@@ -419,7 +419,7 @@ double DistrictFitter::lower_bound(const District& district) {
     for (Word members = ~Word{0} >> (bits - k); members != 0;) {
         Word with_children = 0, blanket = ~Word{0};
         for_each_node(&members, 1, [&](int v) { with_children |= parents[v]; });
-        int last = -1;
+        int last = -1, fewest = 0;
         const Word ends = members & ~with_children;
         for_each_node(&ends, 1, [&](int v) {
             Word connected = Word{1} << v, found = parents[v];
@@ -433,9 +433,11 @@ double DistrictFitter::lower_bound(const District& district) {
                 connected |= fresh;
             }
             found |= connected ^ (Word{1} << v);
-            if (last >= 0 && std::popcount(found) >= std::popcount(blanket)) return;
+            const int further = std::popcount(found & ~parents[v] & ~spouses[v]);
+            if (last >= 0 && further >= fewest) return;
             last = v;
             blanket = found;
+            fewest = further;
         });
         if (last < 0 || (parents[last] & spouses[last]) != 0) return -infinity;  // a bow
         list_nodes(&blanket, 1, blanket_);
