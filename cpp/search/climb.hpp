@@ -54,7 +54,8 @@ class Climber {
     bool climb(double cost_factor = 1.0);
 
     /// Climbs, then visits up to `limit` graphs of equal score that are connected by single moves;
-    /// starts again when one of them has a better neighbor.
+    /// starts again when one of them has a better neighbor. A climb that ends in a graph found on such
+    /// a plateau before is not followed by visits: perturbations often lead back.
     void climb_and_walk_plateau(int limit);
 
     /// Climbs on until no change between -> and <-> gains, whatever the screen says. Without limits
@@ -84,7 +85,7 @@ class Climber {
     Trace& trace_;
     MoveTable table_;
     double edge_cost_;
-    std::unordered_set<Key, KeyHash> walked_;     // graphs on plateaus that were visited
+    std::unordered_set<Key, KeyHash> walked_;     // graphs found on plateaus
     std::vector<std::pair<Move, double>> found_;  // scratch: moves and their gains
 };
 

@@ -30,7 +30,7 @@ enum class RunKind : std::uint8_t { climb, sparse, dag_first, kicks };
 
 struct RunOptions {
     ClimbOptions climb;
-    int plateau = 0;           ///< graphs visited on a plateau of equal scores
+    int plateau = 0;           ///< graphs visited on a plateau of equal scores, once in a run
     int order_kicks = -1;      ///< of dag_first, over orders; -1: no search over orders
     int dag_kicks = 0;         ///< of dag_first, over DAGs, without a search over orders
     int bap_kicks = 0;         ///< of kicks

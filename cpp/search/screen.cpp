@@ -37,8 +37,7 @@ void Screen::find_district(const Graph& graph, int node) {
         n_fitted_ += members.size();
     }
     workspace_.count(fitted->work);
-    for (std::size_t v = 0; v < members.size(); ++v)
-        rows_[members[v]] = {fitted, &fitted->rows[v]};
+    for (std::size_t v = 0; v < members.size(); ++v) rows_[members[v]] = {fitted, &fitted->rows[v]};
 }
 
 std::shared_ptr<Screen::Fitted> Screen::fit(const District& district) {

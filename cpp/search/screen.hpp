@@ -121,9 +121,9 @@ class Screen {
     std::unordered_map<Key, std::shared_ptr<Fitted>, KeyHash> fitted_;
     std::size_t n_fitted_ = 0;            // rows in `fitted_`
     int n_rows_ = 0;                      // all rows there have been
-    Regressor y_;                        // scratch
+    Regressor y_;                         // scratch
     std::vector<double> all_, variance_;  // scratch of `compute_gains`
-    std::vector<double> unit_;  // scratch: L^-1 times a unit vector
+    std::vector<double> unit_;            // scratch: L^-1 times a unit vector
 };
 
 }  // namespace bowfree

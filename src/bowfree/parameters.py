@@ -147,7 +147,8 @@ max_steps : int, optional
     Largest number of steps of a climb.
 plateau : int, optional
     Number of graphs of equal score to visit at a local optimum, in search of one with a better
-    neighbor. By default ``400 / d`` with "ils", and 0 with "restart" as in the paper.
+    neighbor; a run that returns to graphs found there does not repeat this. By default ``800 / d`` with
+    "ils" up to 12 variables and ``400 / d`` beyond, and 0 with "restart" as in the paper.
 work : float, optional
     Upper bound on the multiplications of the whole search; a second has about 3e9. It is divided
     evenly among the runs of a round. A run that reaches its bound ends with its best graph. By
