@@ -14,7 +14,7 @@ namespace {
 
 // Certificates: differences of scores below the tolerance are never printed.
 constexpr double tolerance = 1e-10;    // of the Newton decrement, in units of the score
-constexpr double rounding = 1e-12;     // the same for fits without diagnostics
+constexpr double rounding = 1e-14;     // the same for fits without diagnostics
 constexpr double same_optimum = 1e-7;  // values of F closer than this are one optimum
 
 // When a fit counts as diverging; chosen on the reference fits without a maximum.

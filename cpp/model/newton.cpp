@@ -24,7 +24,7 @@ constexpr double far = 8.0 / 7.0;
 // Newton's method converges quadratically. After a step of a small gain, what is left to be gained is
 // known from how far the fall of f differs from the gain: 9/4 (fall - gain)^2 / gain along a cubic
 // polynomial, without computing derivatives again.
-constexpr double short_step = 1e-5, left_by_cubic = 9.0 / 4.0;
+constexpr double short_step = 1e-6, left_by_cubic = 9.0 / 4.0;
 
 // An error is near a pole when the others determine 99 % of it: W_vv = 1 / (1 - 0.99).
 constexpr double near_pole = 100.0;
