@@ -50,7 +50,7 @@ class Variant(Protocol):
 
     def search(self, truth, data, budget):
         if self.settings["report"] == "true-class":
-            return SimpleNamespace(graph=truth)
+            return SimpleNamespace(graph=truth, runs=())
         if not self.settings["limit_search"]:
             return super().search(truth, data, budget)
         names = ("strategy", "restarts", "penalty", "max_in_degree", "method", "max_iter")

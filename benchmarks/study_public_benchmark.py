@@ -31,7 +31,7 @@ from bowfree.model.fitting import score
 from bowfree.parallel.budget import Budget
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import Strategy, StrategyName
-from bowfree.studies.runner import Study, markdown_table, simulate
+from bowfree.studies.runner import Study, markdown_table, processor_seconds, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -303,7 +303,7 @@ def _search(
     result = greedy_search(
         moments, penalty=0.5, strategy=strategy, rng=rng, time_limit=budget.seconds_left
     )
-    seconds, cpu_seconds = time.perf_counter() - began, time.thread_time() - cpu_began
+    seconds, cpu_seconds = time.perf_counter() - began, processor_seconds(cpu_began, result)
     members = equivalence_class(result.graph)
     compared = [f_scores(graph, truth) for graph in islice(members, CLASS_LIMIT)]
     # The publication counts 2d parameters besides the edges; eq. (score) of the paper counts d.

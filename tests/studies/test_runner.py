@@ -8,7 +8,7 @@ import pytest
 import bowfree as bf
 from bowfree.parallel.budget import Budget
 from bowfree.studies import causal_effect_study
-from bowfree.studies.runner import simulate
+from bowfree.studies.runner import processor_seconds, simulate
 from odd_executors import Backwards
 
 SMALL = {"d": 4, "n": 200, "strategy": "ils", "restarts": 4, "rng": 3}
@@ -52,6 +52,15 @@ def test_an_error_ends_the_computations_of_all_threads():
     with pytest.raises(OSError, match="of the task"):
         simulate(task, [0, 1], Budget(n_jobs=2), what="chains", gather=list)
     assert time.monotonic() - began < 20
+
+
+def test_processor_time_includes_the_runs_of_a_search():
+    data = bf.random_sem(bf.random_bap(8, rng=1), rng=1).sample(200, rng=1)
+    began = time.thread_time()
+    result = bf.greedy_search(data, rng=1, proof=False)
+    assert processor_seconds(began, result) >= sum(run.seconds for run in result.runs) > 0
+    row = causal_effect_study(1, **SMALL).simulations[0]
+    assert row.cpu_seconds > 0.5 * row.search_seconds
 
 
 def test_a_study_that_was_ended_by_a_time_limit():

@@ -43,7 +43,7 @@ from bowfree.results.rows import Row
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
 from bowfree.space.search_space import random_bap
-from bowfree.studies.runner import Study, markdown_table, simulate
+from bowfree.studies.runner import Study, markdown_table, processor_seconds, simulate
 from bowfree.text_reading import short_repr
 from bowfree.validation import check_choice, check_count
 
@@ -379,7 +379,7 @@ class Protocol:
             ordinary_auc=ordinary_auc(true_effects, estimate),
             search_seconds=searched - began,
             effect_seconds=time.perf_counter() - searched,
-            cpu_seconds=time.thread_time() - cpu_began,
+            cpu_seconds=processor_seconds(cpu_began, result),
         )
         return row, curve
 

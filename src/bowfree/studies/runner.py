@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO, StringIO
@@ -18,6 +20,8 @@ from bowfree.text_reading import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from bowfree.search.result import SearchResult
 
 
 def simulate(
@@ -35,6 +39,14 @@ def simulate(
     list of results; after Ctrl-C, or if all workers are lost, from the results so far.
     """
     return budget.run(partial(_run_in_time, function, budget), tasks, what=what, gather=gather)
+
+
+def processor_seconds(began: float, *searches: SearchResult) -> float:
+    """Return the processor time since `began`, a ``time.thread_time()`` of this thread.
+
+    The runs of the searches since then had threads of their own, and count with their elapsed times.
+    """
+    return time.thread_time() - began + math.fsum(run.seconds for s in searches for run in s.runs)
 
 
 def _run_in_time(function: Callable[[Any, Budget], Any], budget: Budget, task: Any) -> Any:

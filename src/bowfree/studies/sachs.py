@@ -29,7 +29,7 @@ from bowfree.parameters import Rng, public
 from bowfree.results.rows import Row
 from bowfree.search.greedy import greedy_search
 from bowfree.search.plan import StrategyName
-from bowfree.studies.runner import Study, markdown_table, simulate
+from bowfree.studies.runner import Study, markdown_table, processor_seconds, simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -275,7 +275,7 @@ def _search_condition(
         dag_class=dags.size,
         invariant_effects=int((effects.min_abs[off] > effects.zero).sum()),
         seconds=seconds,
-        cpu_seconds=time.thread_time() - cpu_began,
+        cpu_seconds=processor_seconds(cpu_began, bap, dag),
         bap=bap.graph,
         dag=dag.graph,
     )
