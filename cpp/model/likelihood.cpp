@@ -14,7 +14,7 @@ namespace {
 
 // Certificates: differences of scores below the tolerance are never printed.
 constexpr double tolerance = 1e-10;    // of the Newton decrement, in units of the score
-constexpr double rounding = 1e-14;     // the same for fits without diagnostics
+constexpr double rounding = 1e-14;     // the same for fits of which only the score is used
 constexpr double same_optimum = 1e-7;  // values of F closer than this are one optimum
 
 // When a fit counts as diverging; chosen on the reference fits without a maximum.
@@ -199,7 +199,7 @@ double DistrictFitter::solve(const District& given, const FitOptions& options,
     const District& district = data_.district();
     prepare();
     n_iter_ = 0;
-    negligible_ = details && options.diagnostics ? 0.0 : rounding;
+    negligible_ = details ? 0.0 : rounding;  // estimates are of the order of the root
 
     Rng random(options.seed);
     double best = infinity;

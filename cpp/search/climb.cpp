@@ -17,13 +17,13 @@ bool comes_before(const Move& a, const Move& b) {
 }  // namespace
 
 Climber::Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options,
-                 Rng& rng, Workspace& workspace, Trace& trace)
+                 Rng& rng, Workspace& workspace, Trace& trace, Screen::Memory* memory)
     : rules_(&rules),
       options_(options),
       rng_(rng),
       stop_(workspace.stop),
       trace_(trace),
-      table_(scorer, std::move(start), workspace),
+      table_(scorer, std::move(start), workspace, memory),
       edge_cost_(scorer.edge_cost()) {
     record();
 }

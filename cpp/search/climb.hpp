@@ -37,7 +37,7 @@ struct Trace {
 class Climber {
   public:
     Climber(Scorer& scorer, Graph start, const Rules& rules, const ClimbOptions& options, Rng& rng,
-            Workspace& workspace, Trace& trace);
+            Workspace& workspace, Trace& trace, Screen::Memory* memory = nullptr);
 
     MoveTable& table() { return table_; }
 

@@ -46,7 +46,7 @@ class Trial {
 
 }  // namespace
 
-MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
+MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace, Screen::Memory* memory)
     : scorer_(scorer),
       workspace_(workspace),
       graph_(std::move(start)),
@@ -60,7 +60,7 @@ MoveTable::MoveTable(Scorer& scorer, Graph start, Workspace& workspace)
       ancestors_(static_cast<std::size_t>(graph_.d()) * graph_.words()) {
     assert(graph_.d() == scorer.d());
     if (d() > screened_beyond && scorer.is_plain() && !scorer.data().rows) {
-        screen_.emplace(scorer, workspace);
+        screen_.emplace(scorer, workspace, memory);
         screened_.assign(gains_.size(), std::numeric_limits<float>::quiet_NaN());
     }
     // The screen excludes nearly as many moves as bounds do, and more cheaply.

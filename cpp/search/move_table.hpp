@@ -46,7 +46,7 @@ class MoveTable {
   public:
     /// Everything that needs a score throws `Stopped` when the workspace's stop is raised; the
     /// graph is then as it was before the call.
-    MoveTable(Scorer& scorer, Graph start, Workspace& workspace);
+    MoveTable(Scorer& scorer, Graph start, Workspace& workspace, Screen::Memory* memory = nullptr);
 
     const Graph& graph() const { return graph_; }
     int d() const { return graph_.d(); }

@@ -238,8 +238,8 @@ bool OrderSearch::supports(const Rules& rules, int d) {
     return true;
 }
 
-OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop,
-                         std::size_t max_bytes)
+OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, ParentTrees& memory, Rng& rng,
+                         const Stop& stop, std::size_t max_bytes)
     : d_(scorer.d()),
       words_(words_for(d_)),
       max_bytes_(max_bytes),
@@ -247,10 +247,12 @@ OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, con
       stop_(stop),
       fixed_parents_(d_),
       fixed_children_(d_),
+      trees_(memory.trees),
       position_(d_),
       descents_(d_),
       before_(words_) {
     Graph fixed(d_);
+    const bool is_new = trees_.empty();
     trees_.reserve(d_);
     for (int v = 0; v < d_; ++v) {
         std::vector<int> candidates;
@@ -264,8 +266,9 @@ OrderSearch::OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, con
                 candidates.push_back(u);
             }
         }
-        trees_.emplace_back(scorer, scratch_, v, std::move(candidates), fixed_parents_[v],
-                            rules.max_in_degree);
+        if (is_new)
+            trees_.emplace_back(scorer, memory.scratch, v, std::move(candidates), fixed_parents_[v],
+                                rules.max_in_degree);
     }
     // A random order with fixed parents before their children: the next node is drawn among those
     // whose fixed parents have been placed.

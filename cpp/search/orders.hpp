@@ -83,6 +83,12 @@ class ParentTree {
     std::vector<double> scores_;       // that each of the branches leads to
 };
 
+/// The trees of all nodes, for searches with the same data and rules, one at a time.
+struct ParentTrees {
+    ParentTree::Scratch scratch;
+    std::vector<ParentTree> trees;
+};
+
 class OrderSearch {
   public:
     /// Whether the rules limit only the number of arrowheads at a node, and every pair either may
@@ -93,8 +99,8 @@ class OrderSearch {
     static constexpr std::size_t default_bytes = std::size_t{256} << 20;
 
     /// Starts with a random order. The rules must be supported, the data observational.
-    OrderSearch(const Scorer& scorer, const Rules& rules, Rng& rng, const Stop& stop,
-                std::size_t max_bytes = default_bytes);
+    OrderSearch(const Scorer& scorer, const Rules& rules, ParentTrees& memory, Rng& rng,
+                const Stop& stop, std::size_t max_bytes = default_bytes);
 
     /// Moves nodes to their best positions until no move gains more than `tolerance`.
     void improve(double tolerance);
@@ -121,8 +127,7 @@ class OrderSearch {
     Rng& rng_;
     const Stop& stop_;
     std::vector<std::vector<int>> fixed_parents_, fixed_children_;
-    ParentTree::Scratch scratch_;
-    std::vector<ParentTree> trees_;
+    std::vector<ParentTree>& trees_;
     std::vector<int> order_, position_;
     std::vector<Descent> descents_;
     Descent trial_, own_;         // scratch

@@ -141,7 +141,7 @@ void iterate(Climber& climber, int n, double slack, double tolerance, Kick kick,
 
 /// Moves the climber to the best DAG over orders.
 void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
-                   const RunOptions& options, Rng& rng, const Stop& stop) {
+                   const RunOptions& options, ParentTrees& trees, Rng& rng, const Stop& stop) {
     const auto go_to = [&](const Graph& graph) {
         const Graph before = climber.table().graph();
         const double score = climber.table().score();
@@ -151,7 +151,7 @@ void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
         if (!(climber.table().score() >= score - options.climb.tolerance))
             climber.table().set_graph(before);
     };
-    OrderSearch orders(scorer, rules, rng, stop);
+    OrderSearch orders(scorer, rules, trees, rng, stop);
     orders.improve(options.climb.tolerance);
     go_to(orders.graph());  // before the kicks, in case the run is stopped
     orders.kick(options.order_kicks, options.climb.tolerance);
@@ -160,9 +160,9 @@ void search_orders(Climber& climber, const Scorer& scorer, const Rules& rules,
 
 /// Finds a good DAG: over orders, or by single changes and kicks.
 void search_dags_first(Climber& climber, const Scorer& scorer, const Rules& rules,
-                       const RunOptions& options, Rng& rng, const Stop& stop) {
+                       const RunOptions& options, ParentTrees& trees, Rng& rng, const Stop& stop) {
     if (options.order_kicks >= 0 && scorer.is_plain() && OrderSearch::supports(rules, scorer.d()))
-        return search_orders(climber, scorer, rules, options, rng, stop);
+        return search_orders(climber, scorer, rules, options, trees, rng, stop);
     Rules dags_only = rules;
     dags_only.graph_class = GraphClass::dag;
     climber.use(dags_only);
@@ -222,8 +222,8 @@ void kick_and_improve(Climber& climber, const RunOptions& options, double edge_c
 
 /// Does the part of a run that depends on its kind. A sparse run sets `start`.
 void do_kind(RunKind kind, Climber& climber, const Scorer& scorer, const Rules& rules,
-             const RunOptions& options, const Graph& required, Rng& rng, Graph& start,
-             const Stop& stop) {
+             const RunOptions& options, const Graph& required, ParentTrees& trees, Rng& rng,
+             Graph& start, const Stop& stop) {
     switch (kind) {
         case RunKind::climb: return climber.climb_and_walk_plateau(options.plateau);
         case RunKind::sparse:
@@ -231,7 +231,7 @@ void do_kind(RunKind kind, Climber& climber, const Scorer& scorer, const Rules& 
                                  (required.d() + sparse_share - 1) / sparse_share, rng);
             return climber.climb_and_walk_plateau(options.plateau);
         case RunKind::dag_first:
-            search_dags_first(climber, scorer, rules, options, rng, stop);
+            search_dags_first(climber, scorer, rules, options, trees, rng, stop);
             return climber.climb_and_walk_plateau(options.plateau);
         case RunKind::kicks: return kick_and_improve(climber, options, scorer.edge_cost(), rng);
     }
@@ -240,8 +240,8 @@ void do_kind(RunKind kind, Climber& climber, const Scorer& scorer, const Rules& 
 }  // namespace
 
 std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
-                            const Task& task, const Graph& required, const Stop& stop,
-                            int n_threads) {
+                            const Task& task, const Graph& required, RunMemory& memory,
+                            const Stop& stop, int n_threads) {
     const auto begin = Clock::now();
     Run run(task.start ? *task.start : required, Pool(options.keep, options.window));
     Workspace workspace(scorer, stop);
@@ -260,9 +260,11 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
             run.start = random_start(required, rules, options.burn_in, rng, stop);
             rng = Rng(task.seed, ~task.stream);  // the random walk has used the first stream
         }
-        Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.trace);
+        Climber climber(scorer, run.start, rules, options.climb, rng, workspace, run.trace,
+                        &memory.screen);
         workspace.work_limit = task.work_limit;  // from here on, so that every run has a graph
-        do_kind(task.kind, climber, scorer, rules, options, required, rng, run.start, stop);
+        do_kind(task.kind, climber, scorer, rules, options, required, memory.trees, rng, run.start,
+                stop);
         climber.climb_unscreened();
         run.end = climber.table().graph();
         run.score = climber.table().score();

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "search/climb.hpp"
+#include "search/orders.hpp"
 
 namespace bowfree {
 
@@ -60,11 +61,17 @@ struct Run {
     Trace trace;
 };
 
+/// What runs of the same search share, one at a time. It changes only their time.
+struct RunMemory {
+    Screen::Memory screen;
+    ParentTrees trees;
+};
+
 /// Does a task. `required` is the graph of the required edges (empty without knowledge). Returns
 /// nothing when the stop is raised before the first graph has a score. The number of threads changes
 /// the time only.
 std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions& options,
-                            const Task& task, const Graph& required, const Stop& stop,
-                            int n_threads = 1);
+                            const Task& task, const Graph& required, RunMemory& memory,
+                            const Stop& stop, int n_threads = 1);
 
 }  // namespace bowfree

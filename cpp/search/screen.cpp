@@ -14,11 +14,13 @@ constexpr double least_share = 1e-10;
 // Numbers in the rows that are kept, about: 32 MB.
 constexpr std::size_t most_numbers = 4'000'000;
 
-Screen::Screen(const Scorer& scorer, Workspace& workspace)
+Screen::Screen(const Scorer& scorer, Workspace& workspace, Memory* memory)
     : workspace_(workspace),
       S_(scorer.data().conditions.front().S.data()),
       d_(scorer.d()),
-      rows_(scorer.d()) {}
+      rows_(scorer.d()),
+      own_(memory ? nullptr : std::make_unique<Memory>()),
+      memory_(memory ? *memory : *own_) {}
 
 const Screen::Row& Screen::row(const Graph& graph, int node) {
     if (!rows_[node]) find_district(graph, node);
@@ -27,14 +29,14 @@ const Screen::Row& Screen::row(const Graph& graph, int node) {
 
 void Screen::find_district(const Graph& graph, int node) {
     const std::vector<int> members = district_of(graph, node);
-    if (4 * n_fitted_ * d_ > most_numbers) {
-        fitted_.clear();
-        n_fitted_ = 0;
+    if (4 * memory_.n_kept_ * d_ > most_numbers) {
+        memory_.fitted_.clear();
+        memory_.n_kept_ = 0;
     }
-    auto& fitted = fitted_[rows_key(graph, members)];
+    auto& fitted = memory_.fitted_[rows_key(graph, members)];
     if (!fitted) {
         fitted = fit(make_district(graph, members));
-        n_fitted_ += members.size();
+        memory_.n_kept_ += members.size();
     }
     workspace_.count(fitted->work);
     for (std::size_t v = 0; v < members.size(); ++v) rows_[members[v]] = {fitted, &fitted->rows[v]};
@@ -57,7 +59,7 @@ std::shared_ptr<Screen::Fitted> Screen::fit(const District& district) {
         }
     for (int v = 0; v < k; ++v) {
         Row& row = fitted->rows[v];
-        row.number = ++n_rows_;
+        row.number = ++memory_.n_rows_;
         row.nodes = district.nodes;
         row.z.assign(z.begin() + v * m, z.begin() + (v + 1) * m);
         row.W.assign(W.begin() + v * k, W.begin() + (v + 1) * k);

@@ -25,8 +25,8 @@
 //
 // The numerator of rho is cov(y, z_v), and all covariances follow from the products z S, which are
 // stored for every node; so the cost is one or two triangular solves with as many unknowns as v has
-// arrowheads. A run returns to most districts several times, so the rows of all districts that it
-// has visited are kept, with the gains of all new parents.
+// arrowheads. Runs return to most districts several times, so the rows of all districts that they
+// have visited are kept, with the gains of all new parents.
 #pragma once
 
 #include <memory>
@@ -41,8 +41,11 @@ namespace bowfree {
 
 class Screen {
   public:
-    /// The data must be observational.
-    Screen(const Scorer& scorer, Workspace& workspace);
+    class Memory;
+
+    /// The data must be observational. `memory` has what was computed for the same data before, and
+    /// is for one screen at a time; null: nothing.
+    Screen(const Scorer& scorer, Workspace& workspace, Memory* memory = nullptr);
 
     /// Must be called when the district of the node has changed.
     void invalidate(int node) { rows_[node] = nullptr; }
@@ -118,12 +121,19 @@ class Screen {
     const double* S_;
     int d_;
     std::vector<std::shared_ptr<Row>> rows_;  // by node; null: unknown
-    std::unordered_map<Key, std::shared_ptr<Fitted>, KeyHash> fitted_;
-    std::size_t n_fitted_ = 0;            // rows in `fitted_`
-    int n_rows_ = 0;                      // all rows there have been
+    std::unique_ptr<Memory> own_;             // unless one was given
+    Memory& memory_;
     Regressor y_;                         // scratch
     std::vector<double> all_, variance_;  // scratch of `compute_gains`
     std::vector<double> unit_;            // scratch: L^-1 times a unit vector
+};
+
+/// The districts that have been fitted.
+class Screen::Memory {
+    friend Screen;
+    std::unordered_map<Key, std::shared_ptr<Fitted>, KeyHash> fitted_;
+    std::size_t n_kept_ = 0;  // rows in `fitted_`
+    int n_rows_ = 0;          // all rows there have been
 };
 
 }  // namespace bowfree

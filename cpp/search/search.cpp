@@ -22,7 +22,15 @@ void Search::launch(std::vector<Task> tasks, int n_threads) {
 }
 
 void Search::do_task(int t, const Stop& stop) {
-    auto run = run_task(scorer_, rules_, options_, tasks_[t], required_, stop, threads_per_run_);
+    std::unique_ptr<RunMemory> memory;
+    workers_.update([&] {
+        if (memories_.empty()) return;
+        memory = std::move(memories_.back());
+        memories_.pop_back();
+    });
+    if (!memory) memory = std::make_unique<RunMemory>();
+    auto run =
+        run_task(scorer_, rules_, options_, tasks_[t], required_, *memory, stop, threads_per_run_);
     if (!run && t == 0) {
         // Stopped before any graph had a score. A search always returns a graph, and that of the
         // required edges can be scored quickly.
@@ -30,10 +38,13 @@ void Search::do_task(int t, const Stop& stop) {
         const Task no_search{RunKind::climb, 0, 0, required_};
         RunOptions no_steps = options_;
         no_steps.climb.max_steps = 0;
-        run = run_task(scorer_, rules_, no_steps, no_search, required_, never);
+        run = run_task(scorer_, rules_, no_steps, no_search, required_, *memory, never);
         run->complete = false;
     }
-    if (run) workers_.update([&] { finished_.emplace_back(t, std::move(*run)); });
+    workers_.update([&] {
+        memories_.push_back(std::move(memory));
+        if (run) finished_.emplace_back(t, std::move(*run));
+    });
 }
 
 std::vector<std::pair<int, Run>> Search::collect(double seconds) {

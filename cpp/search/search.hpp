@@ -3,6 +3,7 @@
 // The calling thread only waits and collects, so it can handle signals and time limits.
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -50,8 +51,9 @@ class Search {
     Graph required_;
     Pool pool_, unfinished_pool_;
     std::vector<Task> tasks_;
-    std::vector<std::pair<int, Run>> finished_;  // under the lock of `workers_`
-    Workers workers_;                            // last, so that its threads end first
+    std::vector<std::pair<int, Run>> finished_;         // under the lock of `workers_`
+    std::vector<std::unique_ptr<RunMemory>> memories_;  // not in use; under the same lock
+    Workers workers_;                                   // last, so that its threads end first
 };
 
 }  // namespace bowfree

@@ -224,7 +224,8 @@ TEST(the_best_dag_over_all_orders_of_four_nodes) {
         Rng rng(seed);
         const Rules rules;
         const Stop stop;
-        OrderSearch search(scorer, rules, rng, stop);
+        ParentTrees trees;
+        OrderSearch search(scorer, rules, trees, rng, stop);
         search.improve(1e-9);
         search.kick(20, 1e-9);
         CHECK_CLOSE(search.score(), best, 1e-10);
@@ -236,23 +237,28 @@ TEST(parent_trees_that_forget_find_the_same) {
     const Scorer scorer = scorer_of(S, 10);
     const Rules rules;
     std::vector<Graph> found;
-    for (const std::size_t bytes : {OrderSearch::default_bytes, std::size_t{0}}) {
+    ParentTrees trees;
+    // The second search uses the trees of the first, the third one clears them again and again.
+    for (const std::size_t bytes :
+         {OrderSearch::default_bytes, OrderSearch::default_bytes, std::size_t{0}}) {
         Rng rng(1);
         const Stop stop;
-        OrderSearch search(scorer, rules, rng, stop, bytes);
+        OrderSearch search(scorer, rules, trees, rng, stop, bytes);
         search.improve(1e-9);
         search.kick(3, 1e-9);
         found.push_back(search.graph());
     }
     CHECK(found[0] == found[1]);
+    CHECK(found[0] == found[2]);
 }
 
 TEST(threads_do_not_change_runs) {
-    const Matrix S = sample_of(sparse_graph(9, 5, 12), 500, 5);
+    constexpr int d = 14;  // with a screen, whose memory runs of one thread share
+    const Matrix S = sample_of(sparse_graph(d, 5, 18), 500, 5);
     std::vector<Task> tasks;
     for (std::uint64_t stream = 0; stream < 6; ++stream)
         tasks.push_back(task(stream % 2 == 0 ? RunKind::dag_first : RunKind::kicks, stream));
-    Search one = search_of(S, 9), two = search_of(S, 9);
+    Search one = search_of(S, d), two = search_of(S, d);
     const auto alone = runs_of(one, tasks, 1), together = runs_of(two, tasks, 3);
     CHECK_EQUAL(alone.size(), together.size());
     for (std::size_t k = 0; k < alone.size(); ++k) {
