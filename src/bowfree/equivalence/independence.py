@@ -194,7 +194,7 @@ class NonGaussianity(RowTable, ToDict):
     def sufficient(self) -> bool:
         """Whether the rows tell the directions of effects between most of the variables."""
         needed = [row.rows_direction for row in self.rows if row.variable in self.not_normal]
-        return sum(rows <= self.n for rows in needed) > len(self.rows) / 2
+        return bool(sum(rows <= self.n for rows in needed) > len(self.rows) / 2)
 
     def hint(self) -> str:
         """Return one sentence on what the rows suffice for; empty if all errors look normal."""

@@ -438,7 +438,7 @@ class Average:
         if not self.nongaussian or self.se == "standard" or self.settings.formula != "corrected":
             return None
         most = int(np.searchsorted(np.cumsum(weights), ERROR_SHARE * weights.sum())) + 1
-        found = []
+        found: list[list[Floats]] = []
         for graph in graphs_of_bits(self.moments.names, parents[:most], spouses[:most]):
             if len(found) == MAX_ERROR_FITS or self.budget.expired:
                 break
