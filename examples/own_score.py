@@ -36,7 +36,7 @@ def simulate(seed):
     """Return the F measures of adjacencies with the default score and with the charged one."""
     rng = np.random.default_rng(seed)
     truth = bf.random_bap(["a", "b", "c", "d"], max_edges=4, rng=rng)
-    data = bf.random_sem(truth, rng=rng).sample(500, rng=rng, as_frame="pandas")
+    data = bf.random_sem(truth, rng=rng).sample(500, rng=rng, as_frame="polars")
     found = []
     for score in (None, partial(charged_score, bf.moments(data))):
         result = bf.greedy_search(data, score=score, restarts=2, rounds=1, rng=seed)
