@@ -168,6 +168,8 @@ def test_averages_weigh_each_graph_by_its_own_tempered_score():
     assert 0.2 < ratio < 0.9
     assert average.classes[0].graph == graphs[np.argmax(weights)]
     assert (average.errors, average.se) == ("nongaussian", "robust")
+    late = bf.averaged_effects(graphs[:1], data, errors="nongaussian", time_limit=1e-9)
+    assert not late.complete  # no time for estimates by the distribution of the errors
     listed = bf.averaged_effects(graphs, data, errors="nongaussian", window=50)
     np.testing.assert_allclose(listed.mean, average.mean, atol=1e-9)
     result = bf.greedy_search(data, errors="nongaussian", rng=1)

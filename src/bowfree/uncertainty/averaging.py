@@ -430,24 +430,28 @@ class Average:
         formula, zero = self.settings.formula, self.settings.zero
         return effect_counter(self.moments, formula, zero, variances=True, Gamma=Gamma)
 
-    def _error_effects(self, parents: Bits, spouses: Bits, weights: Floats) -> Floats | None:
+    def _error_effects(
+        self, parents: Bits, spouses: Bits, weights: Floats
+    ) -> tuple[Floats | None, bool]:
         """Return effects in the first graphs, and their standard errors, shape (m, 2, d, d).
 
-        They use the distribution of the errors. None if the scores do not.
+        They use the distribution of the errors. None if the scores do not. The second value is
+        whether there was time for all of these graphs.
         """
         if not self.nongaussian or self.se == "standard" or self.settings.formula != "corrected":
-            return None
+            return None, True
         most = int(np.searchsorted(np.cumsum(weights), ERROR_SHARE * weights.sum())) + 1
+        most = min(most, len(weights), MAX_ERROR_FITS)
         found: list[list[Floats]] = []
         for graph in graphs_of_bits(self.moments.names, parents[:most], spouses[:most]):
-            if len(found) == MAX_ERROR_FITS or self.budget.expired:
+            if self.budget.expired:
                 break
             start = fit_moments(graph, self.moments)
             assert isinstance(start, Fit)
             effects = (fit_errors(start) or replace(start, se="robust")).total_effects()
             found.append([effects.estimate - np.eye(len(graph)), effects.se])
         d = len(self.moments.names)
-        return np.array(found).reshape(len(found), 2, d, d)
+        return np.array(found).reshape(len(found), 2, d, d), len(found) == most
 
     def over(self, graphs: WeightedGraphs) -> AveragedEffects:
         """Average over the classes of the graphs, the heaviest class first."""
@@ -470,6 +474,7 @@ class Average:
             sizes = sizes[:enumerated]
             order = order[: sizes.sum()]
         parents, spouses = graphs.parents[order], graphs.spouses[order]
+        by_errors, in_time = self._error_effects(parents, spouses, graphs.weights[order])
         total, parts, weight = _core.average_classes(
             self._counter(),
             parents,
@@ -485,7 +490,7 @@ class Average:
             self.space.member_masks(moments.names),
             conditions.core,
             self.budget.seconds_left,
-            self._error_effects(parents, spouses, graphs.weights[order]),
+            by_errors,
         )
         if self.nongaussian:  # a class of its own for each graph
             total |= dict.fromkeys(("min_abs", "max_abs"), total["mean_abs"])
@@ -518,6 +523,7 @@ class Average:
                 and (power != 0 or weight > 1 - 1e-9)
                 and (power == 0 or all(row.complete for row in classes))
                 and graphs.complete
+                and in_time
             ),
             samples=graphs.samples,
             errors="nongaussian" if self.nongaussian else "gaussian",
