@@ -11,7 +11,8 @@ latent sparse 1000 6"``: BANG and RCD, which are slower, are run on the first OT
 Ctrl-C ends it with the table of the sets that are done.
 ``calibration`` in place of SETS compares stated probabilities of marks with frequencies, and
 ``estimates [SETS [LAW ...]]`` the intervals of ``fit(errors="nongaussian")`` with those by
-covariances, ``averages [SETS [LAW ...]]`` those of averaged effects. Seeds start at 80,000 (the score was developed on smaller ones).
+covariances, ``averages [SETS [LAW ...]]`` those of averaged effects. Seeds start at 80,000 (the score
+was developed on smaller ones).
 """
 
 from __future__ import annotations
