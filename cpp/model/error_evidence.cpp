@@ -152,10 +152,8 @@ double ErrorEvidence::hidden_cause(int a, int b, double rho) {
             gaussian -= 0.5 * count_[p * N + q] *
                         (std::log(c2) + (rho * rho * (x * x + y * y) - 2.0 * rho * x * y) / c2);
         }
-    // The tables do not depend on the data, so all searches share them.
-    static const HiddenCauses causes;
-    return causes.log_likelihood_ratio(count_, xy / (n * error(a).sd * error(b).sd),
-                                       error(a).cumulants, error(b).cumulants) -
+    return rows_.hidden_causes().log_likelihood_ratio(count_, xy / (n * error(a).sd * error(b).sd),
+                                                      error(a).cumulants, error(b).cumulants) -
            gaussian;
 }
 

@@ -36,12 +36,14 @@ class ErrorRows {
     const double* column(int v) const { return &columns_[static_cast<std::size_t>(v) * n_]; }
     double sd(int v) const { return sd_[v]; }
     const MarginFamily& family() const { return family_; }
+    const HiddenCauses& hidden_causes() const { return hidden_causes_; }
 
   private:
     int n_;
     double power_;
     std::vector<double> sd_, columns_;
     MarginFamily family_;
+    HiddenCauses hidden_causes_;  // freed with the rows: its tables can take hundreds of megabytes
 };
 
 /// Computes the evidence of districts; has buffers, so one object per thread.

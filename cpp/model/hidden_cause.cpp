@@ -153,20 +153,23 @@ HiddenCauses::Axis::Axis(const Shape& h, const Shape& e, double a)
 
 constexpr int n_axes = (n_correlations + 1) * n_ratios * n_shapes * n_shapes;
 
-HiddenCauses::HiddenCauses() : axes_(n_axes), tables_(n_axes * n_shapes) {}
+HiddenCauses::HiddenCauses() : tables_(n_axes * n_shapes) {}
 HiddenCauses::~HiddenCauses() = default;
 
-const HiddenCauses::Axis& HiddenCauses::axis(int h, int e, int ratio, int correlation) const {
+/// Axes are slow to make, and all of them take 35 megabytes, so they are kept until the program ends.
+const HiddenCauses::Axis& HiddenCauses::axis(int h, int e, int ratio, int correlation) {
+    static std::mutex mutex;
+    static std::vector<std::unique_ptr<const Axis>> axes(n_axes);
     const int index = ((correlation * n_ratios + ratio) * n_shapes + h) * n_shapes + e;
     {
-        const std::scoped_lock lock(mutex_);
-        if (axes_[index]) return *axes_[index];
+        const std::scoped_lock lock(mutex);
+        if (axes[index]) return *axes[index];
     }
     const double a = loadings(correlation_step * correlation, ratios[ratio]).first;
     auto made = std::make_unique<const Axis>(shapes()[h], shapes()[e], a);
-    const std::scoped_lock lock(mutex_);
-    if (!axes_[index]) axes_[index] = std::move(made);
-    return *axes_[index];
+    const std::scoped_lock lock(mutex);
+    if (!axes[index]) axes[index] = std::move(made);
+    return *axes[index];
 }
 
 const HiddenCauses::Table& HiddenCauses::table(int h, int e, int f, int ratio,

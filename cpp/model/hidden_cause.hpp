@@ -40,11 +40,10 @@ class HiddenCauses {
     using Table = std::vector<double>;
     struct Axis;
     /// x = a h + e at the points of the grid; the other error has the inverse of the ratio.
-    const Axis& axis(int h, int e, int ratio, int correlation) const;
+    static const Axis& axis(int h, int e, int ratio, int correlation);
     const Table& table(int h, int e, int f, int ratio, int correlation) const;
 
-    mutable std::mutex mutex_;  // of `axes_` and of the owners
-    mutable std::vector<std::unique_ptr<const Axis>> axes_;
+    mutable std::mutex mutex_;  // of the owners
     mutable std::vector<std::unique_ptr<const Table>> owned_tables_;
     mutable std::vector<std::atomic<const Table*>> tables_;
 };

@@ -238,7 +238,6 @@ class _Equations:
             first, second = i * d + a, j * d + b
             W = P[np.ix_(first, first)] * P[np.ix_(second, second)]
             same = C[a[0]] == C[b[0]]
-            F = np.zeros((len(terms), n))
             if same:
                 # Many products of few rows: toward the covariances of independent pairs.
                 F = stacked[first] * stacked[second]
@@ -258,7 +257,7 @@ class _Equations:
             scale = 1 / np.sqrt(np.diag(W))
             values, vectors = np.linalg.eigh(W * np.outer(scale, scale))
             half = (vectors / np.sqrt(np.maximum(values, _LEAST_EIGENVALUE))).T * scale
-            leverage = np.sum((half @ F) ** 2, axis=0) / n
+            leverage = np.sum((half @ F) ** 2, axis=0) / n if same else np.zeros(n)
             L = (half @ G).T @ half
             found.append((L, np.minimum(leverage, _MOST_LEVERAGE)))
             A += L @ G
