@@ -160,13 +160,16 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](Task* self, int kind, std::uint64_t seed, std::uint64_t stream,
-               const std::optional<std::pair<Bits, Bits>>& start, double work_limit) {
-                new (self) Task{static_cast<RunKind>(kind), seed, stream, std::nullopt, work_limit};
+               const std::optional<std::pair<Bits, Bits>>& start, double work_limit, double bar) {
+                new (self)
+                    Task{static_cast<RunKind>(kind), seed, stream, std::nullopt, work_limit, bar};
                 if (start) self->start = to_graph(start->first, start->second);
             },
             "kind"_a, "seed"_a, "stream"_a, "start"_a.none() = nb::none(),
-            "work_limit"_a = std::numeric_limits<double>::infinity(),
-            "kind: 0 climb, 1 sparse, 2 dag_first, 3 kicks; start: default is that of the kind.");
+            "work_limit"_a = std::numeric_limits<double>::infinity(), "bar"_a = Pool::lowest,
+            "kind: 0 climb, 1 sparse, 2 dag_first, 3 kicks; start: default is that of the kind; "
+            "bar: "
+            "neighbors with a lower score do not go into the pool.");
 
     nb::class_<Search>(m, "Search", "A cache, a pool, and threads of independent runs.")
         .def(
@@ -226,6 +229,9 @@ void bind_search(nb::module_& m) {
             "Adds a graph with its score to the pool of complete runs, or of others.")
         .def("pool", &sorted_pool,
              "The best graphs: parents and spouses, (graphs, d, words), and their scores.")
+        .def(
+            "least_in_pool", [](Search& self) { return self.pool().least(); },
+            "The score below which no graph can get into the pool any more.")
         .def("ranked_pool", &ranked_pool,
              "The pool of complete runs, with the scores by which it is ranked.")
         .def(

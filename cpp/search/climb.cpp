@@ -130,7 +130,7 @@ void Climber::record_neighbors() {
     // so far is the floor for the others.
     std::priority_queue<double, std::vector<double>, std::greater<>> offered;
     const auto floor = [&] {
-        const double wanted = pool.bar() - score;
+        const double wanted = std::max(pool.bar(), trace_.bar) - score;
         return offered.size() < pool.keep() ? wanted : std::max(wanted, offered.top());
     };
     table_.visit_best(

@@ -30,6 +30,7 @@ struct Trace {
     explicit Trace(Pool empty) : pool(std::move(empty)) {}
     std::vector<double> path;  ///< the score of the start, then every new best score
     Pool pool;
+    double bar = Pool::lowest;  ///< neighbors with a lower score are not needed in the pool
 };
 
 /// The local search of one run. All methods may throw `Stopped`; the trace then contains the graphs

@@ -108,6 +108,11 @@ std::vector<Pool::Ranked> Pool::kept() const {
     return entries;
 }
 
+double Pool::least() const {
+    const std::vector<Ranked> entries = kept();
+    return entries.size() == keep_ ? entries.back().second->score : best_ - window_;
+}
+
 std::vector<Scored> Pool::sorted() const {
     std::vector<Scored> result;
     for (const auto& [key, entry] : kept()) result.push_back({entry->graph.unpack(), entry->score});

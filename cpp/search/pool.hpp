@@ -44,6 +44,8 @@ class PackedGraph {
 
 class Pool {
   public:
+    static constexpr double lowest = std::numeric_limits<double>::lowest();
+
     /// Keeps the `keep` best graphs with a score of at least the best one's minus `window`.
     Pool(std::size_t keep, double window) : keep_(keep), window_(window) {}
 
@@ -59,6 +61,8 @@ class Pool {
 
     std::size_t keep() const { return keep_; }
     double bar() const { return bar_; }
+    /// The score below which no graph can be among the kept ones any more.
+    double least() const;
 
     /// The best graph, if there is one.
     std::optional<Scored> best() const;
@@ -79,7 +83,6 @@ class Pool {
     std::vector<Ranked> kept() const;
     void trim();
 
-    static constexpr double lowest = std::numeric_limits<double>::lowest();
     std::size_t keep_;
     double window_;
     double best_ = lowest, bar_ = lowest;

@@ -244,6 +244,7 @@ std::optional<Run> run_task(Scorer& scorer, const Rules& rules, const RunOptions
                             const Stop& stop, int n_threads) {
     const auto begin = Clock::now();
     Run run(task.start ? *task.start : required, Pool(options.keep, options.window));
+    run.trace.bar = task.bar;
     Workspace workspace(scorer, stop);
     // A score of one's own takes one thread at a time, and other data have few variables.
     if (scorer.is_plain() && !scorer.data().rows) workspace.n_threads = n_threads;

@@ -48,6 +48,9 @@ struct Task {
     std::optional<Graph> start;
     /// In multiplications; a run that reaches it ends with the best graph it has seen.
     double work_limit = std::numeric_limits<double>::infinity();
+    /// Neighbors of local optima with a lower score do not go into the pool: other runs have found
+    /// enough better graphs.
+    double bar = Pool::lowest;
 };
 
 struct Run {

@@ -106,7 +106,7 @@ def test_killed_and_resumed():
         (lambda text: "", {}, "not a complete checkpoint"),
         (lambda text: "x1,x2\n1,2\n", {}, "another kind of file"),
         (lambda text: text.replace("0", "1", 40), {}, "damaged"),
-        (lambda text: text.replace("checkpoint 4", "checkpoint 1"), {}, "of this version"),
+        (lambda text: text.replace("checkpoint 5", "checkpoint 1"), {}, "of this version"),
         (str, {"cov": 2 * S}, "belongs to another search: its data"),
         (str, {"n": 999}, "belongs to another search: its data"),
         (str, {"penalty": 0.5}, "belongs to another search: its options"),

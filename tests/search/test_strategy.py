@@ -217,6 +217,27 @@ def test_a_local_optimum_leaves_its_neighbors_in_the_pool(window):
     assert dict(result.pool) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.parametrize("keep", [20, 300])
+def test_neighbors_that_cannot_stay_in_the_pool_are_not_computed(keep, monkeypatch):
+    S, _ = simulate(21, 7)
+    result = bf.greedy_search(cov=S, n=1000, rng=3, keep=keep, proof=False)
+    assert len(result.pool) == keep
+    kick_tasks = plan.Plan.kick_tasks
+    monkeypatch.setattr(
+        plan.Plan,
+        "kick_tasks",
+        lambda *args: [task._replace(bar=-math.inf) for task in kick_tasks(*args)],
+    )
+    all_neighbors = bf.greedy_search(cov=S, n=1000, rng=3, keep=keep, proof=False)
+    assert all_neighbors.pool == result.pool
+    assert [run.end for run in all_neighbors.runs] == [run.end for run in result.runs]
+
+    def count(result):
+        return sum(run.candidates for run in result.runs)
+
+    assert count(result) < count(all_neighbors)
+
+
 def kept(offers, *, keep=10, window=4.0):
     """Offer (graph, score) one after the other to the core's pool; return the graphs it keeps."""
     options = Strategy().run_options(3, 50) | {"keep": keep, "window": window}

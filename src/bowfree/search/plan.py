@@ -7,6 +7,7 @@ families of ``benchmarks/bench_strategies.py``.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, get_args
@@ -155,11 +156,12 @@ class RunTask(NamedTuple):
     stream: int
     start: MixedGraph | None = None
     max_work: float = math.inf
+    bar: float = -sys.float_info.max  # the score that neighbors need to get into the pool
 
     def core(self) -> _core.Task:
         """Return the task in the form of the core."""
         bits = None if self.start is None else self.start._bits()
-        return _core.Task(self.kind, self.seed, self.stream, bits, self.max_work)
+        return _core.Task(self.kind, self.seed, self.stream, bits, self.max_work, self.bar)
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ class Plan:
         ]
 
     def kick_tasks(
-        self, seed: int, number: int, ends: list[ScoredGraph], done: float
+        self, seed: int, number: int, ends: list[ScoredGraph], done: float, bar: float
     ) -> list[RunTask]:
         """Return the runs of a later round, after `done` work.
 
@@ -201,6 +203,7 @@ class Plan:
                 STREAMS_PER_ROUND * number + k,
                 ends[min(rank, len(ends) - 1)].graph,
                 limit,
+                bar,
             )
             for k, rank in enumerate(ranks)
         ]

@@ -45,7 +45,7 @@ from bowfree.search.result import TOLERANCE, ScoredGraph, SearchRun
 from bowfree.space.search_space import SearchSpace
 from bowfree.text_reading import replace_file, temporary_prefix, truncate
 
-CHECKPOINT_FORMAT = "bowfree search checkpoint 4"
+CHECKPOINT_FORMAT = "bowfree search checkpoint 5"
 SAVE_SECONDS = 1.0  # between two writes of the checkpoint
 POLL_SECONDS = 0.05  # between two checks of the time limit and Ctrl-C
 
@@ -189,6 +189,7 @@ class Checkpoint:
     fingerprint: dict[str, str]  # a digest of the data, and the options of the search
     runs: dict[tuple[int, int], SearchRun] = field(default_factory=dict)
     pool: list[ScoredGraph] = field(default_factory=list)
+    bars: list[float] = field(default_factory=list)  # `RunTask.bar` in rounds 1, 2, ...
 
     def save(self) -> None:
         """Write the file; if this fails, the old file is unchanged."""
@@ -197,6 +198,7 @@ class Checkpoint:
             "fingerprint": self.fingerprint,
             "runs": [[*key, vars(run)] for key, run in sorted(self.runs.items())],
             "pool": self.pool,
+            "bars": self.bars,
         }
         body = json.dumps(content, default=lambda graph: [graph._parents, graph._spouses])
         try:
@@ -244,6 +246,7 @@ class Checkpoint:
             ends = {name: graph(run[name]) for name in ("start", "end")}
             self.runs[number, k] = SearchRun(**run | ends | {"path": tuple(run["path"])})
         self.pool = [ScoredGraph(graph(masks), score) for masks, score in content["pool"]]
+        self.bars = content["bars"]
 
     def remove_temporary_files(self) -> None:
         """Remove temporary files of a search that was killed while it wrote this checkpoint."""
@@ -302,8 +305,11 @@ class Scheduler:
                 self.hit_work_limit = True
                 break
             number += 1
-            ends = self.best_ends()
-            self.execute_round(number, plan.kick_tasks(self.checkpoint.seed, number, ends, done))
+            ends, bars = self.best_ends(), self.checkpoint.bars
+            if len(bars) < number:
+                bars.append(self.core.least_in_pool() - TOLERANCE)
+            tasks = plan.kick_tasks(self.checkpoint.seed, number, ends, done, bars[number - 1])
+            self.execute_round(number, tasks)
             gained = self.best_ends()[0].score > ends[0].score + least_gain
             without_gain = 0 if gained else without_gain + 1
         self.save()
