@@ -247,19 +247,29 @@ void bind_search(nb::module_& m) {
             "parents"_a, "spouses"_a, "The score of a graph, through the cache.")
         .def(
             "score_all",
-            [](Search& self, double least) {
-                AllScores all = interruptibly([&](const Stop& stop) {
+            [](Search& self, double least, std::optional<double> seconds,
+               const nb::object& progress) {
+                AllScores all = interruptibly(seconds, progress, [&](const Stop& stop) {
                     return score_all(self.scorer(), self.rules(), stop, least);
                 });
                 return std::pair(to_numpy(std::move(all.codes)), to_numpy(std::move(all.scores)));
             },
-            "least"_a = -infinity,
+            "least"_a = -infinity, "seconds"_a.none() = nb::none(), "progress"_a = nb::none(),
             "All graphs on at most 5 nodes, as (codes, scores); see cpp/search/enumeration.hpp.")
         .def("cache_bytes", [](Search& self) { return self.scorer().cache_bytes(); });
 
     m.def("score_graphs", &score_graphs, "data"_a, "n"_a, "penalty"_a, "parents"_a, "spouses"_a,
           "seconds"_a.none() = nb::none(),
           "The scores of graphs until time is up, at least that of the first.");
+    m.def(
+        "graphs_of_codes",
+        [](int d, const Array<std::uint32_t, 1>& codes) {
+            GraphStack graphs(d);
+            for (std::size_t g = 0; g < codes.shape(0); ++g)
+                graphs.push(graph_of_code(d, codes.data()[g]));
+            return std::move(graphs).to_python();
+        },
+        "d"_a, "codes"_a, "The graphs of codes from `Search.score_all`: parents and spouses.");
     m.def("edge_changes", &changes_of_edges, "S"_a, "parents"_a, "spouses"_a, "rules"_a,
           "sweeps"_a = 0,
           "All permitted changes of one pair: (i, j, state), and gains in log-likelihood per row.");

@@ -300,6 +300,7 @@ AverageAndParts average_classes(EffectCounter& counter, const BitStack& parents,
                     count(part.weight, weighted.batches);
                 } else {
                     counter.use_stop(stop);
+                    counter.share_fit(sizes[c] > 1 ? &graphs[first] : nullptr);
                     for (std::size_t g = first; g < next; ++g) {
                         const Batches parts = batch_shares(g, g + 1);
                         add_graph(counter, graphs[g], shares[g], options, sums, parts,

@@ -107,11 +107,39 @@ void EffectCounter::add(const Graph& graph, const std::vector<int>& nodes) {
         add_columns(expand(graph, sizes_), columns(nodes));
 }
 
-void EffectCounter::add_columns(const Graph& graph, const std::vector<int>& nodes) {
-    if (stop_ != nullptr) stop_->check();
-    std::vector<Word> done(graph.words()), wanted(graph.words());
-    for (const int v : nodes) insert(wanted.data(), v);
+void EffectCounter::share_fit(const Graph* graph) {
+    shared_.reset();
+    if (graph == nullptr || d_ > SharedFit::max_nodes || !sizes_.empty() || !variances_ ||
+        !data_.is_observational())
+        return;
+    GraphFit fit{std::vector<double>(B_.size()), std::vector<double>(B_.size())};
+    for (const auto& members : districts(*graph)) {
+        const District local = data_.district(*graph, members);
+        const DistrictFit own = fitter_.fit(local, estimates_only);
+        if (!own.converged) return;
+        for (int v = 0; v < local.k; ++v) {
+            for (int j = 0; j < local.m(); ++j)
+                fit.B[local.nodes[v] * d_ + local.nodes[j]] = own.B[v * local.m() + j];
+            for (int w = 0; w < local.k; ++w)
+                fit.Omega[local.nodes[v] * d_ + local.nodes[w]] = own.Omega[v * local.k + w];
+        }
+    }
+    shared_ = SharedFit::of(*graph, fit, data_.conditions.front().S, gamma_);
+}
+
+/// Sets the coefficients of a graph, and the blocks of their covariance matrix.
+void EffectCounter::set_coefficients(const Graph& graph, const std::vector<int>& nodes) {
+    if (shared_) {
+        blocks_.resize(1);  // and keeps the memory of the block
+        Rows& joint = blocks_.front();
+        if (shared_->coefficients(graph, nodes, joint)) {
+            for (std::size_t s = 0; s < joint.at.size(); ++s)
+                B_[joint.at[s].first * d_ + joint.at[s].second] = joint.coefficients[s];
+            return;
+        }
+    }
     blocks_.clear();
+    std::vector<Word> done(graph.words());
     for (const int v : nodes) {
         if (contains(done.data(), v)) continue;
         const auto district = district_of(graph, v);
@@ -122,6 +150,13 @@ void EffectCounter::add_columns(const Graph& graph, const std::vector<int>& node
         if (variances_ && !rows.at.empty()) blocks_.push_back(rows);
     }
     if (!gamma_.empty()) join_blocks();
+}
+
+void EffectCounter::add_columns(const Graph& graph, const std::vector<int>& nodes) {
+    if (stop_ != nullptr) stop_->check();
+    set_coefficients(graph, nodes);
+    std::vector<Word> wanted(graph.words());
+    for (const int v : nodes) insert(wanted.data(), v);
     // Row by row in topological order: an effect that the graph excludes is exactly zero.
     for (const int v : topological_order(graph)) {
         if (!contains(wanted.data(), v)) continue;
@@ -173,7 +208,7 @@ void EffectCounter::join_blocks() {
 
 double EffectCounter::variance(int i, int j) const {
     double total = 0.0;
-    std::vector<double> slope;
+    std::vector<double>& slope = slope_;
     for (const Rows& block : blocks_) {
         const int p = static_cast<int>(block.at.size());
         slope.clear();

@@ -8,11 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "data/conditions.hpp"
+#include "effects/shared_fit.hpp"
 #include "graph/graph.hpp"
 #include "graph/key.hpp"
 #include "model/likelihood.hpp"
@@ -60,6 +62,10 @@ class EffectCounter {
     /// interrupted fit is cached. The stop must outlive these calls.
     void use_stop(const Stop& stop);
 
+    /// Members added next are equivalent to `graph`, whose fit may serve all of them; without a
+    /// graph, they are not. On more than a few nodes nothing is shared.
+    void share_fit(const Graph* graph = nullptr);
+
     /// Adds a member. Only effects among `nodes` (ascending) are computed, which must be a union of
     /// connected components.
     void add(const Graph& graph, const std::vector<int>& nodes);
@@ -84,19 +90,16 @@ class EffectCounter {
     std::uint64_t work() const { return work_; }
 
   private:
-    /// A cached fit.
-    struct Rows {
+    /// A cached fit. The covariance matrix, see `coefficient_covariance`, is there with `variances`.
+    struct Rows : Coefficients {
         double objective = 0.0;
-        std::vector<std::pair<int, int>> at;  ///< (child, parent) of each coefficient
-        std::vector<double> coefficients;
-        std::vector<double>
-            covariance;              ///< of these, see `coefficient_covariance`; with `variances`
         std::vector<double> slopes;  ///< of these, see `coefficient_slopes`, with `gamma`
         std::vector<int> entries;    ///< the columns of `slopes`, as rows of `gamma`
     };
 
     /// The fit of a district, from the cache if it is there.
     const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
+    void set_coefficients(const Graph& graph, const std::vector<int>& nodes);
     void add_columns(const Graph& graph, const std::vector<int>& nodes);
     void count_effects(const std::vector<int>& nodes);
     void join_blocks();
@@ -109,13 +112,15 @@ class EffectCounter {
     std::vector<double> sd_;          // of the variables, over all conditions
     std::size_t max_districts_;
     bool variances_;
+    std::optional<SharedFit> shared_;
     const Stop* stop_ = nullptr;  // of the current call
     DistrictFitter fitter_;
     std::unordered_map<Key, Rows, KeyHash> known_;
     std::uint64_t n_fits_ = 0, n_uncertified_ = 0, work_ = 0;
     EffectTally tally_;
-    std::vector<Rows> blocks_;   // the districts of the member added last
-    std::vector<double> B_, E_;  // of the member added last, d x d
+    std::vector<Rows> blocks_;           // the districts of the member added last
+    std::vector<double> B_, E_;          // of the member added last, d x d
+    mutable std::vector<double> slope_;  // scratch
 };
 
 }  // namespace bowfree

@@ -27,34 +27,27 @@ std::vector<std::vector<int>> symmetries(int d, const Conditions& conditions) {
     return found;
 }
 
+/// All pairs (i, j), i < j, in lexicographic order.
+std::vector<std::pair<int, int>> all_pairs(int d) {
+    std::vector<std::pair<int, int>> pairs;
+    for (int i = 0; i < d; ++i)
+        for (int j = i + 1; j < d; ++j) pairs.emplace_back(i, j);
+    return pairs;
+}
+
 /// One labeled skeleton per isomorphism class, with the size of its orbit.
 std::vector<SkeletonCounts> unlabeled_skeletons(int d, const Conditions& conditions,
                                                 const Stop& stop) {
-    const std::vector<std::vector<int>> labels = symmetries(d, conditions);
-    std::vector<std::pair<int, int>> pairs;
-    std::vector<std::vector<int>> number(d, std::vector<int>(d));
-    for (int i = 0; i < d; ++i)
-        for (int j = i + 1; j < d; ++j) {
-            number[i][j] = number[j][i] = static_cast<int>(pairs.size());
-            pairs.emplace_back(i, j);
-        }
-    std::vector<char> seen(std::size_t{1} << pairs.size());
-    std::vector<SkeletonCounts> found;
-    for (std::size_t skeleton = 0; skeleton < seen.size(); ++skeleton) {
-        if (seen[skeleton]) continue;
-        stop.check();
-        SkeletonCounts entry;
+    const auto pairs = all_pairs(d);
+    const std::vector<Relabeling> all = relabelings(d, conditions, stop);
+    std::vector<SkeletonCounts> found(all.size());
+    for (std::size_t skeleton = 0; skeleton < all.size(); ++skeleton) {
+        SkeletonCounts& entry = found[all[skeleton].first];
+        if (++entry.orbit > 1) continue;
         for (std::size_t e = 0; e < pairs.size(); ++e)
             if (skeleton >> e & 1) entry.edges.push_back(pairs[e]);
-        for (const std::vector<int>& label : labels) {
-            std::size_t image = 0;
-            for (const auto& [i, j] : entry.edges)
-                image |= std::size_t{1} << number[label[i]][label[j]];
-            if (!seen[image]) ++entry.orbit;
-            seen[image] = 1;
-        }
-        found.push_back(std::move(entry));
     }
+    std::erase_if(found, [](const SkeletonCounts& entry) { return entry.orbit == 0; });
     return found;
 }
 
@@ -114,6 +107,41 @@ void sort_skeleton(int d, const ClassOptions& options, SkeletonCounts& entry, co
 }
 
 }  // namespace
+
+std::uint32_t skeleton_bits(const Graph& graph) {
+    std::uint32_t bits = 0, bit = 1;
+    for (int i = 0; i < graph.d(); ++i)
+        for (int j = i + 1; j < graph.d(); ++j, bit <<= 1)
+            if (graph.adjacent(i, j)) bits |= bit;
+    return bits;
+}
+
+std::vector<Relabeling> relabelings(int d, const Conditions& conditions, const Stop& stop) {
+    const auto pairs = all_pairs(d);
+    std::vector<std::vector<int>> number(d, std::vector<int>(d));
+    for (std::size_t e = 0; e < pairs.size(); ++e) {
+        const auto [i, j] = pairs[e];
+        number[i][j] = number[j][i] = static_cast<int>(e);
+    }
+    const std::vector<std::vector<int>> labels = symmetries(d, conditions);
+    std::vector<Relabeling> found(std::size_t{1} << pairs.size());
+    for (std::uint32_t skeleton = 0; skeleton < found.size(); ++skeleton) {
+        if (!found[skeleton].label.empty()) continue;
+        stop.check();
+        for (const std::vector<int>& label : labels) {
+            std::uint32_t image = 0;
+            for (std::size_t e = 0; e < pairs.size(); ++e)
+                if (skeleton >> e & 1)
+                    image |= 1U << number[label[pairs[e].first]][label[pairs[e].second]];
+            auto& [first, back] = found[image];
+            if (!back.empty()) continue;
+            first = skeleton;
+            back.resize(d);
+            for (int v = 0; v < d; ++v) back[label[v]] = v;
+        }
+    }
+    return found;
+}
 
 std::vector<SkeletonCounts> atlas(int d, const Conditions& conditions, std::uint64_t seed,
                                   int n_threads, const Stop& stop) {

@@ -25,6 +25,19 @@ struct SkeletonCounts {
     EdgeKinds split_example;    ///< kinds of the edges of a member of such a class, or empty
 };
 
+/// A relabeling of the nodes, i becomes `label[i]`, after which a labeled skeleton is the first one
+/// of its isomorphism class. Both are numbers with a bit for each pair, see `skeleton_bits`.
+struct Relabeling {
+    std::uint32_t first = 0;
+    std::vector<int> label;
+};
+
+/// The pairs (i, j), i < j, that have an edge, in lexicographic order from bit 0.
+std::uint32_t skeleton_bits(const Graph& graph);
+
+/// The relabelings of all skeletons on d nodes. They preserve the conditions.
+std::vector<Relabeling> relabelings(int d, const Conditions& conditions, const Stop& stop);
+
 /// One entry per unlabeled skeleton on d nodes, by number of edges. Feasible for d <= 6. Throws
 /// `Stopped` when the stop is raised.
 std::vector<SkeletonCounts> atlas(int d, const Conditions& conditions, std::uint64_t seed,

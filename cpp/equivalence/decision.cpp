@@ -241,11 +241,13 @@ InclusionTest InclusionOracle::inside(const Graph& H, const std::vector<int>& or
                                       const Stop& stop) {
     int confirmed = 0;
     for (int draw = 0; draw < max_draws; ++draw) {
-        if (draw == static_cast<int>(draws_.size()))
-            draws_.push_back(
-                random_covariances(*G_, order_, conditions_, draw_seed(seed_, draw), stop));
-        ConditionRows rows(H.d(), conditions_, draws_[draw]);
-        const InclusionTest test = produces(H, order, rows, stop);
+        if (draw == static_cast<int>(draws_.size())) {
+            auto Sigma =
+                random_covariances(*G_, order_, *conditions_, draw_seed(seed_, draw), stop);
+            ConditionRows rows(H.d(), *conditions_, Sigma);  // its matrices stay where they are
+            draws_.push_back({std::move(Sigma), std::move(rows)});
+        }
+        const InclusionTest test = produces(H, order, draws_[draw].rows, stop);
         if (test.answer == Inclusion::no) return test;
         if (test.answer == Inclusion::yes && ++confirmed == 2) return test;
     }
@@ -256,7 +258,7 @@ InclusionTest InclusionOracle::equal(const Graph& H, const std::vector<int>& ord
                                      const Stop& stop) {
     const InclusionTest test = inside(H, order, stop);
     if (test.answer == Inclusion::yes &&
-        count_parameters(*G_, conditions_) != count_parameters(H, conditions_))
+        count_parameters(*G_, *conditions_) != count_parameters(H, *conditions_))
         return {Inclusion::no, Conflict::dimension};
     return test;
 }

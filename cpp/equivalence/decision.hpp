@@ -37,6 +37,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -208,10 +209,8 @@ class InclusionOracle {
     InclusionOracle(const Graph& G, Conditions conditions, std::uint64_t seed)
         : G_(&G),
           order_(topological_order(G)),
-          conditions_(one_or_more(std::move(conditions), G.d())),
-          seed_(seed) {
-        draws_.reserve(2);
-    }
+          conditions_(std::make_unique<Conditions>(one_or_more(std::move(conditions), G.d()))),
+          seed_(seed) {}
 
     /// The topological order of G; empty if it has a cycle.
     const std::vector<int>& order() const { return order_; }
@@ -222,11 +221,16 @@ class InclusionOracle {
     InclusionTest equal(const Graph& H, const std::vector<int>& order, const Stop& stop);
 
   private:
+    struct Draw {
+        Covariances Sigma;
+        ConditionRows rows;
+    };
+
     const Graph* G_;
     std::vector<int> order_;
-    Conditions conditions_;
+    std::unique_ptr<const Conditions> conditions_;  // at a fixed place, for the rows
     std::uint64_t seed_;
-    std::vector<Covariances> draws_;  // those made so far
+    std::vector<Draw> draws_;  // those made so far
 };
 
 /// Thrown when a system is singular at a random point: the caller tries another draw.

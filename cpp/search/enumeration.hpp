@@ -9,8 +9,11 @@
 
 namespace bowfree {
 
+/// The graph of a code: the pairs (0,1), (0,2), (1,2), (0,3), ... as digits in base 4, values as in
+/// edge.hpp.
+Graph graph_of_code(int d, std::uint32_t code);
+
 struct AllScores {
-    /// The pairs (0,1), (0,2), (1,2), (0,3), ... as digits in base 4, values as in edge.hpp.
     std::vector<std::uint32_t> codes;
     std::vector<double> scores;
 };

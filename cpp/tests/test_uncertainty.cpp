@@ -1,4 +1,5 @@
 // Chains over graphs, mixtures of effects, and averages.
+#include "equivalence/classes.hpp"
 #include "tests/check.hpp"
 #include "tests/examples.hpp"
 #include "uncertainty/averaging.hpp"
@@ -39,6 +40,43 @@ TEST(memory_counts_parts_of_graphs) {
     CHECK_EQUAL(memory.count({1}, {Edge::backward}), 1u);
     CHECK_EQUAL(memory.count({0}, {Edge::none}), 0u);
     CHECK_EQUAL(memory.near(1).front(), 1);
+}
+
+TEST(equivalent_graphs_share_a_fit) {
+    const Stop stop;
+    for (const int seed : {1, 2, 3, 4}) {
+        const Graph graph = sparse_graph(5, 1 + seed % 2, seed);
+        const Matrix S = sample_of(graph, 40, seed);
+        // The covariance matrix of the entries of S, of normal data, and twice that.
+        std::vector<double> gamma;
+        for (int i = 0; i < 5; ++i)
+            for (int j = 0; j <= i; ++j)
+                for (int k = 0; k < 5; ++k)
+                    for (int l = 0; l <= k; ++l)
+                        gamma.push_back(
+                            2.0 * (S[i * 5 + k] * S[j * 5 + l] + S[i * 5 + l] * S[j * 5 + k]));
+        const ClassMembers members = exact_class(graph, {}, stop);
+        const auto edges = skeleton_edges(graph);
+        for (const auto& each : {std::vector<double>(), gamma}) {
+            EffectCounter own(JointData(S, 5), 1.0, 1e-8, 1000, true, each);
+            EffectCounter shared(JointData(S, 5), 1.0, 1e-8, 1000, true, each);
+            shared.share_fit(&graph);
+            for (std::uint64_t m = 0; m < members.n_members; ++m) {
+                const Graph member =
+                    graph_of_kinds(5, edges, members.kinds.data() + m * edges.size());
+                own.add(member, {0, 1, 2, 3, 4});
+                shared.add(member, {0, 1, 2, 3, 4});
+                for (int i = 0; i < 5; ++i)
+                    for (int j = 0; j < 5; ++j) {
+                        CHECK_CLOSE(shared.effects()[i * 5 + j], own.effects()[i * 5 + j], 1e-6);
+                        CHECK_CLOSE(shared.variance(i, j), own.variance(i, j),
+                                    1e-5 * (1.0 + own.variance(i, j)));
+                    }
+            }
+            CHECK_EQUAL(shared.n_fits(), 0u);
+            CHECK(own.n_fits() > 0);
+        }
+    }
 }
 
 TEST(effects_along_a_path) {

@@ -79,10 +79,11 @@ def test_effects_take_the_options_of_learn(table, tmp_path):
 
 @pytest.fixture
 def wide_table(tmp_path):
-    """Five variables: beyond four, graphs are sampled by chains."""
+    """Six variables: beyond five, graphs are sampled by chains."""
     path = tmp_path / "wide.csv"
     data = SEM.sample(3000, rng=2, as_frame="pandas")
-    data.assign(e=np.random.default_rng(1).normal(size=3000)).to_csv(path, index=False)
+    e, f = np.random.default_rng(1).normal(size=(2, 3000))
+    data.assign(e=e, f=f).to_csv(path, index=False)
     return path
 
 

@@ -73,3 +73,13 @@ def test_graph_classes_are_those_of_the_graphs():
 def test_bad_input(options, message):
     with pytest.raises(bf.errors.DataError, match=message):
         bf.exhaustive_search(**options)
+
+
+def test_five_variables():
+    S, _ = simulate(35, 5)
+    result = bf.exhaustive_search(cov=S, n=1000)
+    assert len(result) == len(np.unique(result.codes)) == 765_664
+    for rank in np.random.default_rng(1).integers(len(result), size=50):
+        graph = result.graph_at(rank)
+        assert result.scores[rank] == pytest.approx(bf.score(graph, cov=S, n=1000), abs=1e-12)
+        assert result.edge_counts()[rank] == graph.n_edges

@@ -14,6 +14,7 @@ from scipy.special import ndtr
 import bowfree as bf
 from bowfree import _core
 from bowfree.equivalence.targets import read_targets
+from bowfree.graph.encodings import graphs_of_bits
 from bowfree.uncertainty.averaging import first_of_class
 from bowfree.uncertainty.posterior import GraphPosterior
 from bowfree.visualization.warnings import average_warnings
@@ -236,6 +237,24 @@ def test_nothing_outside_the_window_counts():
     assert listed.n_graphs == inside
 
 
+def test_the_lightest_graphs_are_left_out():
+    S, n = random_covariance(np.random.default_rng(3), 4, 100), 100
+    result = bf.exhaustive_search(cov=S, n=n)
+    whole = bf.averaged_effects(result, window=1e9)
+    average = bf.averaged_effects(result)
+    graphs, weights = zip(*result.ranking(np.inf), strict=True)
+    weights = np.sort(np.exp(log_weights_twin(graphs, S, n)))[::-1]
+    left_out = 1 - np.cumsum(weights) / weights.sum()
+    k = average.n_graphs
+    assert whole.n_graphs == len(graphs)
+    assert 0 < left_out[k - 1] < 1e-3 + 1e-9
+    # One class less would leave out too much.
+    first = np.argmax(weights <= weights[k - 1] * (1 + 1e-6))
+    assert left_out[first - 1] > 1e-3
+    for name in ("probability", *EDGES):
+        np.testing.assert_allclose(getattr(average, name), getattr(whole, name), atol=1e-3)
+
+
 @pytest.mark.parametrize("d", [4, 5])
 def test_chains_come_close_to_exact_weights(d):
     rng = np.random.default_rng(d)
@@ -246,15 +265,14 @@ def test_chains_come_close_to_exact_weights(d):
     everything = bf.exhaustive_search(cov=S, n=n, **limits)
     exact = bf.averaged_effects(everything)
     search = bf.greedy_search(cov=S, n=n, restarts=6, rounds=0, rng=0, **limits)
-    found = bf.averaged_effects(search, steps=150_000, rng=0)
+    samples = bf.structure_mcmc(search, steps=150_000, thin=150, rng=0)
+    found = bf.averaged_effects(samples)
     assert found.mixed
     for name in ("probability", "mean", "lower", "upper", *EDGES):
         np.testing.assert_allclose(getattr(found, name), getattr(exact, name), atol=0.03)
     np.testing.assert_allclose(
         found.probability_all_members, exact.probability_all_members, atol=0.03
     )
-    again = bf.averaged_effects(bf.structure_mcmc(search, steps=150_000, thin=150, rng=0))
-    np.testing.assert_allclose(again.probability, found.probability, atol=0.03)
 
 
 def test_averages_over_dags():
@@ -285,7 +303,7 @@ def test_averages_over_dags():
     ],
 )
 def test_chains_stay_in_the_space(limits):
-    S = random_covariance(np.random.default_rng(9), 5, 100)
+    S = random_covariance(np.random.default_rng(9), 6, 100)
     space = bf.SearchSpace(**limits)
     search = bf.greedy_search(cov=S, n=100, restarts=2, rounds=0, rng=0, space=space)
     average = bf.averaged_effects(search, steps=2000, rng=0)
@@ -371,7 +389,7 @@ def t5_rows(sem, n, seed):
 def test_the_weights_are_those_of_a_smaller_sample():
     sem = bf.random_sem(bf.parse("x -> y <- z"), rng=1)
     result = bf.exhaustive_search(t5_rows(sem, 500, 3))
-    average = bf.averaged_effects(result)
+    average = bf.averaged_effects(result, window=15.0)
     fit = bf.fit(result.graph, result.moments, test="satorra-bentler")
     assert average.scaling == pytest.approx(fit.chi2 / fit.scaled.chi2, rel=1e-6)
     assert bf.averaged_effects(result, se="standard").scaling == 1.0
@@ -575,7 +593,7 @@ def test_grouping_is_exact(seed):
     graphs = list({random_bap(rng, 4, density=0.6) for _ in range(12)})
     nodes = graphs[0].nodes
     for kind in ("perfect", "noise"):
-        for targets in ([(), nodes[:1]], [(nodes[0],), (nodes[1],), nodes[2:]]):
+        for targets in ([()], [(), nodes[:1]], [(nodes[0],), (nodes[1],), nodes[2:]]):
             if kind == "perfect" and () not in targets:
                 targets = [(nodes[0],), (nodes[1],), (nodes[2],)]
             conditions = read_targets(targets, kind, nodes)
@@ -641,3 +659,75 @@ def test_heavy_tails_under_interventions(means):
     k, j = graph.nodes.index("w"), graph.nodes.index("y")
     width, narrow = ((a.upper - a.lower)[k, j] for a in (average, normal))
     assert width / narrow == pytest.approx(np.sqrt(average.scaling), rel=0.02)
+
+
+def five_variables(n, seed):
+    graph = bf.parse("a -> b <-> c -> e, a -> e, f")
+    return bf.random_sem(graph, rng=seed).sample(n, rng=seed, as_frame="pandas")
+
+
+@pytest.mark.filterwarnings("ignore::bowfree.errors.FitWarning")  # of improbable graphs
+def test_five_variables_against_one_fit_for_each_graph():
+    """Graphs one by one have fits of their own; after a search those of a class share one."""
+    table = five_variables(1000, 6)
+    search = bf.greedy_search(table, rng=1)
+    average = bf.averaged_effects(search, max_classes=1, max_edges=5)
+    assert average.samples is None
+    assert average.n_classes > 10
+    parents, spouses = average._graphs.parents, average._graphs.spouses
+    d, sums = 5, {name: np.zeros((5, 5)) for name in ("mean", "probability", *EDGES)}
+    for graph, weight in zip(
+        graphs_of_bits(average.names, parents, spouses), average._graphs.weights, strict=True
+    ):
+        B = bf.fit(graph, table).B
+        sums["mean"] += weight * np.linalg.inv(np.eye(d) - B)
+        reached = [[a in graph.ancestors(b) for a in graph.nodes] for b in graph.nodes]
+        sums["probability"] += weight * np.array(reached)
+        directed, bidirected = graph_matrices(graph)
+        sums["directed"] += weight * directed
+        sums["bidirected"] += weight * bidirected
+    sums["mean"][average.lower == average.upper] = 0.0  # improbable effects are neglected
+    np.fill_diagonal(sums["mean"], 1.0)
+    for name, twin in sums.items():
+        # Fits end where the score cannot rise by more than 1e-10.
+        np.testing.assert_allclose(getattr(average, name), twin, atol=1e-5, err_msg=name)
+
+
+def test_five_variables_in_another_order_and_other_units():
+    table = five_variables(300, 4)
+    one = bf.averaged_effects(bf.greedy_search(table, rng=1))
+    units = {"a": 8.0, "b": -0.25, "c": 1e3, "e": 1.0, "f": 0.01}
+    other = bf.averaged_effects(
+        bf.greedy_search(table[list("fcabe")] * [units[name] for name in "fcabe"], rng=2)
+    )
+    assert (other.n_graphs, other.n_classes) == (one.n_graphs, one.n_classes)
+    for on in "abcef":
+        for of in set("abcef") - {on}:
+            x, y = one.effect(of=of, on=on), other.effect(of=of, on=on)
+            factor = units[on] / units[of]
+            ends = sorted([factor * x.lower, factor * x.upper])
+            assert y.probability == pytest.approx(x.probability, abs=1e-6)
+            # Components that are closer than a hundredth of a standard error are merged.
+            near = 1e-2 * (ends[1] - ends[0])
+            assert [y.lower, y.upper] == pytest.approx(ends, abs=near)
+
+
+def test_five_variables_obey_limits():
+    search = bf.greedy_search(five_variables(200, 4), rng=1)
+    reports = []
+    whole = bf.averaged_effects(search, progress=reports.append)
+    assert whole.complete
+    assert {report.what for report in reports} == {"graphs"}
+    assert all(report.done <= report.planned == 765_664 for report in reports)
+    assert bf.averaged_effects(search, time_limit=600).samples is None
+    # There may be no time for all graphs: chains return what they have.
+    assert bf.averaged_effects(search, steps=1000, time_limit=4.0, rng=1).samples is not None
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bf.averaged_effects(search, progress=interrupt)
+    limited = bf.averaged_effects(search, max_edges=3, knowledge=bf.Knowledge(forbidden=["f -- a"]))
+    assert limited.adjacent[4, 0] == 0
+    assert limited.n_graphs < whole.n_graphs

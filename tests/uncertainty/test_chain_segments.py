@@ -285,7 +285,8 @@ def test_lost_workers_leave_the_samples_so_far():
 
 
 def test_averages_of_the_samples_so_far():
-    search = bf.greedy_search(cov=S, n=100, restarts=2, rounds=0, proof=False, rng=0)
+    wide = random_covariance(np.random.default_rng(5), 6, 100)
+    search = bf.greedy_search(cov=wide, n=100, restarts=2, rounds=0, proof=False, rng=0)
     with pytest.raises(bf.errors.WorkersLost) as caught:
         bf.averaged_effects(
             search,

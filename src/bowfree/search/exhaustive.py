@@ -34,6 +34,7 @@ from bowfree.graph.encodings import (
 from bowfree.graph.mixed_graph import MixedGraph
 from bowfree.graph.text import describe
 from bowfree.model.context import ScoringRule
+from bowfree.parallel.budget import Budget
 from bowfree.parameters import Correlation, GraphClass, Means, Method, Missing, Penalty, public
 from bowfree.results.display import count
 from bowfree.results.frozen import Frozen
@@ -47,6 +48,7 @@ from bowfree.space.search_space import SearchSpace
 from bowfree.validation import check_count, check_nonnegative
 
 MAX_NODES = 5
+N_BAPS = (1, 1, 4, 62, 3608, 765_664)  # by the number of nodes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +106,8 @@ class ExhaustiveResult(LearnedGraph, Frozen):
 
     def edge_counts(self) -> Indices:
         """Return the number of edges of every graph, best first."""
-        counts: Indices = (self._states() != NONE).sum(axis=1)
+        adjacent = (self.codes | self.codes >> 1) & 0x55555555
+        counts: Indices = np.bitwise_count(adjacent).astype(np.intp)
         return counts
 
     def parameter_counts(self) -> Indices:
@@ -258,9 +261,26 @@ def exhaustive_search(
     return score_all_graphs(moments, within, rule)
 
 
-def score_all_graphs(moments: Moments, space: SearchSpace, rule: ScoringRule) -> ExhaustiveResult:
-    """Score the graphs of a space on up to five variables, after the data have been read."""
+def score_all_graphs(
+    moments: Moments, space: SearchSpace, rule: ScoringRule, budget: Budget | None = None
+) -> ExhaustiveResult:
+    """Score the graphs of a space on up to five variables, after the data have been read.
+
+    Raises
+    ------
+    TimeIsUp
+        If the time of the budget is up.
+    """
     space, rule, notes = adapt_to_data(moments, space, rule)
-    codes, scores = Setup(moments, space, rule, Strategy()).core().score_all()
+    budget = budget or Budget()
+    all_baps = N_BAPS[len(moments.names)]
+    codes, scores = (
+        Setup(moments, space, rule, Strategy())
+        .core()
+        .score_all(
+            seconds=budget.seconds_left,
+            progress=lambda done: budget.report_progress("graphs", done, all_baps),
+        )
+    )
     order = np.lexsort((codes, -scores))
     return ExhaustiveResult(moments, space, rule, codes[order], scores[order], tuple(notes))

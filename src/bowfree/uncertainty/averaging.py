@@ -5,8 +5,9 @@ that take the learned graph for the true one are too small. :func:`averaged_effe
 all graphs, each with its posterior probability (:mod:`bowfree.uncertainty.posterior`).
 
 After a search, graphs are sampled by Markov chains (:mod:`bowfree.uncertainty.mcmc`) that start
-from its pool; with up to four variables all graphs are scored instead, as by an exhaustive search,
-so the weights are exact. By covariances, members
+from its pool; with up to five variables all graphs are scored instead, as by an exhaustive search,
+so the weights are exact. The lightest graphs, whose total probability is at most 0.001, are left
+out, so no probability changes by more. By covariances, members
 of a class are equally probable. The most probable classes are therefore enumerated, and the weight
 of a class is divided equally among its members, whichever of them were sampled. Scores with
 ``errors="nongaussian"`` differ within a class; then every graph counts for itself.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -76,7 +78,12 @@ MAX_ROBUST = 50  # variables; Gamma has (d (d + 1) / 2)^2 entries
 MAX_SAMPLES = 1000  # of each chain
 MIN_SAMPLES = 250  # fewer could not be as precise as mixed chains have to be
 MAX_ENTRIES = 10**6  # samples times squared number of variables, of each chain
-MAX_ENUMERATED = 4  # variables; with 5, all 765,664 graphs take 6 times as long as chains
+MAX_ENUMERATED = 5  # variables; an average over all graphs takes 0.5 to 2 seconds
+LEAST_SECONDS = 5.0  # time limit with which all graphs of five variables are scored
+MAX_SPECIAL = 4  # the same with categories or several conditions, where fits take longer
+NEGLIGIBLE = 1e-3  # total probability of the graphs that an average leaves out
+WINDOW = 15.0  # of log weights, if it is not known which graphs there are
+CLASS_TOLERANCE = 1e-4  # of log weights of equivalent graphs
 LAST_SECONDS = 0.5  # to average over the samples after Ctrl-C
 MAX_ERROR_FITS, ERROR_SHARE = 50, 0.95  # graphs whose estimates use the distribution of the errors
 FEW_VARIABLES = 12  # up to which steps are so fast that chains may be extended twice
@@ -88,7 +95,7 @@ class AverageSettings:
 
     confidence: float = 0.95
     count: Counted = "graphs"
-    window: float = 15.0
+    window: float | None = None
     max_classes: int = 300
     limit: int = 300
     formula: Formula = "corrected"
@@ -98,7 +105,8 @@ class AverageSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "confidence", check_fraction("confidence", self.confidence))
         check_choice("count", self.count, get_args(Counted))
-        object.__setattr__(self, "window", check_positive("window", self.window))
+        if self.window is not None:
+            object.__setattr__(self, "window", check_positive("window", self.window))
         check_count("max_classes", self.max_classes, 1)
         check_count("limit", self.limit, 1)
         check_choice("formula", self.formula, get_args(Formula))
@@ -137,7 +145,7 @@ def averaged_effects(
     count: Counted = "graphs",
     steps: int = 40_000,
     max_steps: int | None = None,
-    window: float = 15.0,
+    window: float | None = None,
     max_classes: int = 300,
     limit: int = 300,
     formula: Formula = "corrected",
@@ -154,11 +162,13 @@ def averaged_effects(
     Parameters
     ----------
     graphs : SearchResult, ExhaustiveResult, StructureSamples, or iterable of MixedGraph
-        Where the graphs come from. After a search of more than four variables, graphs are sampled
+        Where the graphs come from. After a search of more than five variables, graphs are sampled
         by four Markov chains that start from its pool, and are weighted by how often they were
         sampled; so are those of `StructureSamples`. With fewer variables all graphs of the space are
-        used. They, graphs of an exhaustive search and of an iterable are weighted by their
-        posterior probabilities. Results of a search or of chains have their own data and space.
+        used; with five, chains are used for several conditions, for categories and with a
+        `time_limit` below 5 seconds. All graphs, those of an exhaustive search and those of an
+        iterable are weighted by their posterior probabilities. Results of a search or of chains have
+        their own data and space.
     data : array_like of shape (n, d), data frame or Moments, optional
         Observations in rows; only with an iterable of graphs.
     penalty : float
@@ -177,9 +187,10 @@ def averaged_effects(
     max_steps : int, optional
         Chains that have not mixed are extended as in :func:`bowfree.structure_mcmc`, up to this
         number of steps; by default ``7 * steps`` for up to 12 variables, else ``3 * steps``.
-    window : float
-        Graphs of an exhaustive search or of an iterable count if their log weight is within
-        `window` of the best one.
+    window : float, optional
+        Graphs count if their log weight is within `window` of the best one. By default, all graphs of
+        a space count but the lightest, whose total probability is at most 0.001; with an iterable of
+        graphs or ``count="classes"``, the window is 15.
     max_classes : int
         Number of classes to enumerate, the most probable first. Other classes are represented by
         the graphs that were sampled.
@@ -258,9 +269,14 @@ def averaged_effects(
             "count = 'classes' requires scores of covariances: errors='nongaussian' weighs each graph "
             "of a class by itself"
         )
-    few = len(moments.names) <= MAX_ENUMERATED and not average.nongaussian
-    if isinstance(graphs, SearchResult) and few:
-        graphs = score_all_graphs(graphs.moments, within, graphs.rule)
+    d = len(moments.names)
+    special = isinstance(moments, JointMoments | BlockMoments)
+    in_time = d <= MAX_SPECIAL or time_limit is None or time_limit >= LEAST_SECONDS
+    few = d <= (MAX_SPECIAL if special else MAX_ENUMERATED) and in_time
+    if isinstance(graphs, SearchResult) and few and not average.nongaussian:
+        with suppress(TimeIsUp):  # then chains take the rest of the time
+            half = budget.with_share(0.5)
+            graphs = score_all_graphs(graphs.moments, within, graphs.rule, half)
     if isinstance(graphs, SearchResult):
         return average.scaled(graphs.graph).of_search(graphs, steps, max_steps)
     if isinstance(graphs, StructureSamples):
@@ -352,10 +368,11 @@ class Average:
             scores, found.edge_counts(), self.moments, self.space
         )
         # In the order of their codes, because scores of equivalent graphs differ by rounding.
-        near = self._near(log_weights)
-        near = near[np.argsort(found.codes[near])]
-        bits = bits_of_states(len(self.moments.names), found._states()[near])
-        return self.over(WeightedGraphs(*bits, _normalize(log_weights[near]), True))
+        near = self._near(log_weights, listed=True)
+        codes, log_weights = found.codes[near], log_weights[near]
+        order = np.argsort(codes)
+        bits = _core.graphs_of_codes(len(self.moments.names), codes[order])
+        return self.over(WeightedGraphs(*bits, _normalize(log_weights[order]), True))
 
     def of_graphs(self, graphs: Sequence[MixedGraph]) -> AveragedEffects:
         """Average over the classes of some graphs."""
@@ -401,11 +418,17 @@ class Average:
         )
         return scaled.over(weighted)
 
-    def _near(self, log_weights: Floats) -> Indices:
-        """Return the graphs within the window, the heaviest first."""
+    def _near(self, log_weights: Floats, listed: bool = False) -> Indices:
+        """Return the graphs that count, the heaviest first; `listed`: all graphs are given."""
         order = np.argsort(-log_weights, kind="stable")
-        near = log_weights[order] >= log_weights.max() - self.settings.window
-        return np.asarray(order[near], dtype=np.intp)
+        heaviest = log_weights[order]
+        if self.settings.window is None and listed and self.settings.count == "graphs":
+            from_lightest = np.cumsum(_normalize(heaviest)[::-1])
+            least = heaviest[::-1][np.searchsorted(from_lightest, NEGLIGIBLE)]
+            least -= CLASS_TOLERANCE  # keeps classes whole
+        else:
+            least = heaviest[0] - (self.settings.window or WINDOW)
+        return np.asarray(order[heaviest >= least], dtype=np.intp)
 
     def _conditions(self) -> Targets:
         return targets_of(self.moments, self.moments.names)
