@@ -20,7 +20,7 @@ data sets, with standard errors of F in parentheses.
 | bowfree, one climb | from the empty graph |
 | bowfree, one run | the first run of the default search alone, without a proof |
 | bowfree, one run, EBIC | the same with ``penalty="ebic"`` |
-| bowfree, one run and kicks | a run and one round of perturbations |
+| bowfree, one run and perturbations | a run and one round of perturbations |
 | BOSS-FCI, GRaSP-FCI, FCIT, GFCI, RFCI, FGES | Tetrad 7.6.8; SEM BIC, discount 2; Fisher's z, alpha .01 |
 | LV-Dumb | the PAG of a DAG in the class that Tetrad's BOSS finds |
 | XGES | the package of that name, no hidden variables |
@@ -293,7 +293,7 @@ METHODS: dict[str, Callable[[], Run]] = {
     "bowfree, one run, EBIC": partial(
         load_bowfree, restarts=1, rounds=0, proof=False, penalty="ebic"
     ),
-    "bowfree, one run and kicks": partial(load_bowfree, restarts=1, rounds=1, proof=False),
+    "bowfree, one run and perturbations": partial(load_bowfree, restarts=1, rounds=1, proof=False),
     **{
         name: partial(load_tetrad, name)
         for name in ("RFCI", "GFCI", "BOSS-FCI", "LV-Dumb", "FCIT", "GRaSP-FCI", "FGES")

@@ -11,6 +11,9 @@
 
 namespace bowfree {
 
+// Pairs of fits whose joint covariances are kept: some 100 bytes each.
+constexpr std::size_t max_pairs = 500'000;
+
 EffectTally::EffectTally(int d) {
     const std::size_t size = static_cast<std::size_t>(d) * d;
     for (auto* matrix : {&lower, &min_abs}) matrix->assign(size, infinity);
@@ -49,13 +52,17 @@ void EffectCounter::use_stop(const Stop& stop) {
     fitter_ = DistrictFitter(data_, &stop);
 }
 
+void EffectCounter::make_room() {
+    if (known_.size() >= max_districts_) known_.clear();
+    if (between_.size() >= max_pairs) between_.clear();
+}
+
 const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
                                                   const std::vector<int>& district) {
     const Key key = rows_key(graph, district);
     const auto place = known_.find(key);
     if (place != known_.end()) return place->second;
     if (stop_ != nullptr) stop_->check();
-    if (known_.size() >= max_districts_) known_.clear();
     const District local = data_.district(graph, district);
     const DistrictFit fit = fitter_.fit(local, estimates_only);
     ++n_fits_;
@@ -63,6 +70,7 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
     work_ += m * m * m * fit.n_iter;
     n_uncertified_ += !fit.converged;
     Rows rows;
+    rows.number = n_fits_;
     rows.objective = fit.objective;
     if (variances_ && gamma_.empty()) {
         rows.covariance = coefficient_covariance(data_, local, fit);
@@ -95,6 +103,7 @@ std::vector<int> EffectCounter::columns(const std::vector<int>& nodes) const {
 
 double EffectCounter::objective(const Graph& graph) {
     if (!sizes_.empty() && graph.d() != d_) return objective(expand(graph, sizes_));
+    make_room();
     return sum_over_districts(graph, [&](const std::vector<int>& district) {
         return rows_of(graph, district).objective;
     });
@@ -112,33 +121,32 @@ void EffectCounter::share_fit(const Graph* graph) {
     if (graph == nullptr || d_ > SharedFit::max_nodes || !sizes_.empty() || !variances_ ||
         !data_.is_observational())
         return;
-    GraphFit fit{std::vector<double>(B_.size()), std::vector<double>(B_.size())};
+    std::vector<double> B(B_.size()), Omega(B_.size());
     for (const auto& members : districts(*graph)) {
         const District local = data_.district(*graph, members);
         const DistrictFit own = fitter_.fit(local, estimates_only);
         if (!own.converged) return;
         for (int v = 0; v < local.k; ++v) {
             for (int j = 0; j < local.m(); ++j)
-                fit.B[local.nodes[v] * d_ + local.nodes[j]] = own.B[v * local.m() + j];
+                B[local.nodes[v] * d_ + local.nodes[j]] = own.B[v * local.m() + j];
             for (int w = 0; w < local.k; ++w)
-                fit.Omega[local.nodes[v] * d_ + local.nodes[w]] = own.Omega[v * local.k + w];
+                Omega[local.nodes[v] * d_ + local.nodes[w]] = own.Omega[v * local.k + w];
         }
     }
-    shared_ = SharedFit::of(*graph, fit, data_.conditions.front().S, gamma_);
+    shared_ = SharedFit::of(data_, *graph, B, Omega, gamma_);
 }
 
 /// Sets the coefficients of a graph, and the blocks of their covariance matrix.
 void EffectCounter::set_coefficients(const Graph& graph, const std::vector<int>& nodes) {
-    if (shared_) {
-        blocks_.resize(1);  // and keeps the memory of the block
-        Rows& joint = blocks_.front();
-        if (shared_->coefficients(graph, nodes, joint)) {
-            for (std::size_t s = 0; s < joint.at.size(); ++s)
-                B_[joint.at[s].first * d_ + joint.at[s].second] = joint.coefficients[s];
-            return;
-        }
-    }
     blocks_.clear();
+    if (shared_ && shared_->coefficients(graph, nodes, joint_)) {
+        for (std::size_t s = 0; s < joint_.at.size(); ++s)
+            B_[joint_.at[s].first * d_ + joint_.at[s].second] = joint_.coefficients[s];
+        blocks_.push_back(&joint_);
+        return;
+    }
+    make_room();
+    std::vector<const Rows*> dependent;
     std::vector<Word> done(graph.words());
     for (const int v : nodes) {
         if (contains(done.data(), v)) continue;
@@ -147,14 +155,21 @@ void EffectCounter::set_coefficients(const Graph& graph, const std::vector<int>&
         const Rows& rows = rows_of(graph, district);
         for (std::size_t s = 0; s < rows.at.size(); ++s)
             B_[rows.at[s].first * d_ + rows.at[s].second] = rows.coefficients[s];
-        if (variances_ && !rows.at.empty()) blocks_.push_back(rows);
+        if (!variances_ || rows.at.empty()) continue;
+        // Coefficients of different districts are independent for normal data only. A district
+        // without slopes stays by itself, without a covariance matrix.
+        if (rows.slopes.empty())
+            blocks_.push_back(&rows);
+        else
+            dependent.push_back(&rows);
     }
-    if (!gamma_.empty()) join_blocks();
+    if (!dependent.empty()) join(dependent);
 }
 
 void EffectCounter::add_columns(const Graph& graph, const std::vector<int>& nodes) {
     if (stop_ != nullptr) stop_->check();
     set_coefficients(graph, nodes);
+    from_ = -1;
     std::vector<Word> wanted(graph.words());
     for (const int v : nodes) insert(wanted.data(), v);
     // Row by row in topological order: an effect that the graph excludes is exactly zero.
@@ -172,55 +187,80 @@ void EffectCounter::add_columns(const Graph& graph, const std::vector<int>& node
     count_effects(nodes);
 }
 
-/// Joins the districts of the member added last into one block. Coefficients of different districts
-/// are independent for normal data only, so the blocks off the diagonal are filled as well. A
-/// district without slopes stays by itself, without a covariance matrix.
-void EffectCounter::join_blocks() {
-    const auto irregular = std::ranges::stable_partition(blocks_, [](const Rows& block) {
-                               return !block.slopes.empty();
-                           }).begin();
-    Rows joint;
-    for (auto block = blocks_.begin(); block != irregular; ++block)
-        joint.at.insert(joint.at.end(), block->at.begin(), block->at.end());
-    const std::size_t p = joint.at.size(), size = static_cast<std::size_t>(d_) * (d_ + 1) / 2;
-    joint.covariance.resize(p * p);
-    double* entry = joint.covariance.data();
-    std::vector<double> product(size);  // a row of slopes times gamma
-    for (auto block = blocks_.begin(); block != irregular; ++block) {
-        const std::size_t width = block->entries.size();
-        for (std::size_t s = 0; s < block->at.size(); ++s) {
-            std::ranges::fill(product, 0.0);
-            for (std::size_t e = 0; e < width; ++e)
-                axpy(block->slopes[s * width + e], &gamma_[block->entries[e] * size],
-                     product.data(), static_cast<int>(size));
-            for (auto other = blocks_.begin(); other != irregular; ++other)
-                for (std::size_t t = 0; t < other->at.size(); ++t) {
-                    const double* slopes = &other->slopes[t * other->entries.size()];
-                    double sum = 0.0;
-                    for (const int e : other->entries) sum += *slopes++ * product[e];
-                    *entry++ = sum;
-                }
+/// Joins the coefficients of some districts into one block.
+void EffectCounter::join(const std::vector<const Rows*>& parts) {
+    joint_.at.clear();
+    for (const Rows* part : parts)
+        joint_.at.insert(joint_.at.end(), part->at.begin(), part->at.end());
+    const std::size_t p = joint_.at.size();
+    joint_.covariance.resize(p * p);
+    std::size_t row = 0;
+    for (const Rows* a : parts) {
+        std::size_t column = 0;
+        for (const Rows* b : parts) {
+            const double* entry = covariance_between(*a, *b).data();
+            for (std::size_t s = 0; s < a->at.size(); ++s)
+                for (std::size_t t = 0; t < b->at.size(); ++t)
+                    joint_.covariance[(row + s) * p + column + t] =
+                        joint_.covariance[(column + t) * p + row + s] = *entry++;
+            column += b->at.size();
+            if (a == b) break;
         }
+        row += a->at.size();
     }
-    blocks_.erase(blocks_.begin(), irregular);
-    blocks_.push_back(std::move(joint));
+    blocks_.push_back(&joint_);
+}
+
+/// The covariances of the coefficients of two districts, or of one: members of a class share most
+/// districts, and so most pairs of them.
+const std::vector<double>& EffectCounter::covariance_between(const Rows& a, const Rows& b) {
+    const auto [place, is_new] = between_.try_emplace(a.number << 32 | b.number);
+    std::vector<double>& found = place->second;
+    if (!is_new) return found;
+    const std::size_t size = static_cast<std::size_t>(d_) * (d_ + 1) / 2;
+    const int width = static_cast<int>(b.entries.size());
+    std::vector<double> product(width);  // a row of the slopes of a times gamma
+    for (std::size_t s = 0; s < a.at.size(); ++s) {
+        std::ranges::fill(product, 0.0);
+        for (std::size_t e = 0; e < a.entries.size(); ++e) {
+            const double slope = a.slopes[s * a.entries.size() + e];
+            const double* row = &gamma_[a.entries[e] * size];
+            for (int f = 0; f < width; ++f) product[f] += slope * row[b.entries[f]];
+        }
+        for (std::size_t t = 0; t < b.at.size(); ++t)
+            found.push_back(dot(product.data(), &b.slopes[t * width], width));
+    }
+    return found;
 }
 
 double EffectCounter::variance(int i, int j) const {
+    if (from_ != j) {
+        from_ = j;
+        reached_.clear();
+        for (const Coefficients* block : blocks_)
+            for (std::size_t s = 0; s < block->at.size(); ++s) {
+                const auto [child, parent] = block->at[s];
+                const double effect = E_[parent * d_ + j];
+                if (effect != 0.0) reached_.push_back({block, s, child, effect});
+            }
+    }
     double total = 0.0;
-    std::vector<double>& slope = slope_;
-    for (const Rows& block : blocks_) {
-        const int p = static_cast<int>(block.at.size());
-        slope.clear();
-        bool matters = false;
-        for (const auto& [child, parent] : block.at) {
-            slope.push_back(E_[i * d_ + child] * E_[parent * d_ + j]);
-            matters |= slope.back() != 0.0;
+    for (auto next = reached_.begin(); next != reached_.end();) {
+        const Coefficients& block = *next->block;
+        slope_.clear();
+        for (; next != reached_.end() && next->block == &block; ++next) {
+            const double slope = E_[i * d_ + next->child] * next->effect;
+            if (slope != 0.0) slope_.emplace_back(next->at, slope);
         }
-        if (!matters) continue;
+        if (slope_.empty()) continue;
         if (block.covariance.empty()) return std::numeric_limits<double>::quiet_NaN();
-        for (int s = 0; s < p; ++s)
-            if (slope[s] != 0.0) total += slope[s] * dot(&block.covariance[s * p], slope.data(), p);
+        for (auto left = slope_.begin(); left != slope_.end(); ++left) {
+            const double* row = &block.covariance[left->first * block.at.size()];
+            double below = 0.0;
+            for (auto right = slope_.begin(); right != left; ++right)
+                below += right->second * row[right->first];
+            total += left->second * (2.0 * below + left->second * row[left->first]);
+        }
     }
     return total;
 }

@@ -92,17 +92,20 @@ class EffectCounter {
   private:
     /// A cached fit. The covariance matrix, see `coefficient_covariance`, is there with `variances`.
     struct Rows : Coefficients {
+        std::uint64_t number = 0;  ///< of this fit among all
         double objective = 0.0;
         std::vector<double> slopes;  ///< of these, see `coefficient_slopes`, with `gamma`
         std::vector<int> entries;    ///< the columns of `slopes`, as rows of `gamma`
     };
 
-    /// The fit of a district, from the cache if it is there.
+    /// The fit of a district, from the cache if it is there; valid until `make_room`.
     const Rows& rows_of(const Graph& graph, const std::vector<int>& district);
+    void make_room();
     void set_coefficients(const Graph& graph, const std::vector<int>& nodes);
     void add_columns(const Graph& graph, const std::vector<int>& nodes);
     void count_effects(const std::vector<int>& nodes);
-    void join_blocks();
+    void join(const std::vector<const Rows*>& parts);
+    const std::vector<double>& covariance_between(const Rows& a, const Rows& b);
 
     JointData data_;
     int d_;
@@ -116,11 +119,23 @@ class EffectCounter {
     const Stop* stop_ = nullptr;  // of the current call
     DistrictFitter fitter_;
     std::unordered_map<Key, Rows, KeyHash> known_;
+    std::unordered_map<std::uint64_t, std::vector<double>> between_;  // pairs of fits
     std::uint64_t n_fits_ = 0, n_uncertified_ = 0, work_ = 0;
     EffectTally tally_;
-    std::vector<Rows> blocks_;           // the districts of the member added last
-    std::vector<double> B_, E_;          // of the member added last, d x d
-    mutable std::vector<double> slope_;  // scratch
+    // Of the member added last: independent groups of coefficients, and B and E, d x d.
+    std::vector<const Coefficients*> blocks_;
+    Coefficients joint_;  // one of these, perhaps
+    std::vector<double> B_, E_;
+    // Scratch of `variance`: the coefficients with a parent that depends on the node `from_`.
+    struct Reached {
+        const Coefficients* block;
+        std::size_t at;  // in the block
+        int child;
+        double effect;  // of `from_` on the parent
+    };
+    mutable int from_ = -1;
+    mutable std::vector<Reached> reached_;
+    mutable std::vector<std::pair<std::size_t, double>> slope_;
 };
 
 }  // namespace bowfree

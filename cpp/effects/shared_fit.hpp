@@ -16,14 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "data/conditions.hpp"
 #include "graph/graph.hpp"
 
 namespace bowfree {
-
-/// B and Omega of a whole graph, d x d, row-major.
-struct GraphFit {
-    std::vector<double> B, Omega;
-};
 
 /// Some coefficients of a graph, and their asymptotic covariance matrix.
 struct Coefficients {
@@ -36,11 +32,11 @@ class SharedFit {
   public:
     static constexpr int max_nodes = 5;
 
-    /// From the maximum likelihood fit of a graph to S, d x d. `gamma` is the asymptotic covariance
-    /// matrix of the entries S_ij, i >= j, row by row; empty: the observed information of normal
-    /// data is used. None if the information is not positive definite.
-    static std::optional<SharedFit> of(const Graph& graph, const GraphFit& fit,
-                                       const std::vector<double>& S,
+    /// From the fit of a graph, see `estimate_sigma`. None if the information is not positive
+    /// definite.
+    static std::optional<SharedFit> of(const JointData& data, const Graph& graph,
+                                       const std::vector<double>& B,
+                                       const std::vector<double>& Omega,
                                        const std::vector<double>& gamma);
 
     /// Sets the coefficients among `nodes` in an equivalent graph. Returns false if they cannot be

@@ -180,6 +180,63 @@ std::vector<double> coefficient_slopes(const JointData& data, const District& di
     return slopes;
 }
 
+SigmaEstimate estimate_sigma(const JointData& data, const Graph& graph,
+                             const std::vector<double>& B, const std::vector<double>& Omega,
+                             const std::vector<double>& gamma) {
+    const int d = graph.d(), n_entries = d * (d + 1) / 2;
+    std::vector<int> nodes(d);
+    std::iota(nodes.begin(), nodes.end(), 0);
+    const District whole = make_district(graph, nodes);
+    const ConditionGroup group = pool_conditions(data, whole).front();
+    const std::vector<double> sd = scales({group}, d);
+    const Scaled at(group, whole, {B, Omega}, sd);
+    const ParameterList parameters(whole);
+    const int p = parameters.n_coefficients, q = parameters.size();
+    std::vector<double> H = information(at, parameters);
+    if (H.empty() || cholesky(H.data(), q) < q) return {};
+    std::vector<double> E(d * d), ET(d * d);  // the inverse of A
+    for (const int v : topological_order(graph)) {
+        E[v * d + v] = 1.0;
+        for (const int u : whole.parents[v]) axpy(-at.A[v * d + u], &E[u * d], &E[v * d], d);
+    }
+    for (int i = 0; i < d; ++i)
+        for (int j = 0; j < d; ++j) ET[j * d + i] = E[i * d + j];
+    SigmaEstimate found{product(product(E, at.Omega, d, d, d), ET, d, d, d),
+                        std::vector<double>(n_entries * n_entries)};
+    std::vector<double> D;  // the derivatives of Sigma by the parameters
+    for (int s = 0; s < q; ++s) {
+        const auto [a, b] = parameters.at[s];
+        for (int i = 0; i < d; ++i)
+            for (int j = 0; j <= i; ++j)
+                D.push_back(s < p ? E[i * d + a] * found.Sigma[b * d + j] +
+                                        found.Sigma[i * d + b] * E[j * d + a]
+                                  : (a == b ? 0.5 : 1.0) * (E[i * d + a] * E[j * d + b] +
+                                                            E[i * d + b] * E[j * d + a]));
+    }
+    // D^T H^-1 D, or J gamma J^T with J = dSigma/dS.
+    std::vector<double> X = D;
+    solve_factored(H.data(), q, X.data(), n_entries);
+    const auto transposed_times = [&](const std::vector<double>& Y) {
+        std::vector<double> Z(n_entries * n_entries);
+        for (int s = 0; s < q; ++s)
+            for (int e = 0; e < n_entries; ++e)
+                axpy(X[s * n_entries + e], &Y[s * n_entries], &Z[e * n_entries], n_entries);
+        return Z;
+    };
+    if (gamma.empty()) {
+        found.covariance = transposed_times(D);
+        return found;
+    }
+    std::vector<double> J = transposed_times(score_slopes(at, parameters)), unit, JT(J.size());
+    for (int i = 0; i < d; ++i)
+        for (int j = 0; j <= i; ++j) unit.push_back(1.0 / (sd[i] * sd[j]));
+    for (int e = 0; e < n_entries; ++e)
+        for (int f = 0; f < n_entries; ++f) JT[f * n_entries + e] = J[e * n_entries + f] *= unit[f];
+    found.covariance = product(product(J, gamma, n_entries, n_entries, n_entries), JT, n_entries,
+                               n_entries, n_entries);
+    return found;
+}
+
 std::vector<double> coefficient_covariance(const JointData& data, const District& district,
                                            const DistrictFit& fit) {
     const std::vector<ConditionGroup> groups = pool_conditions(data, district);

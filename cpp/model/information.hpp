@@ -33,4 +33,18 @@ std::vector<double> coefficient_covariance(const JointData& data, const District
 std::vector<double> coefficient_slopes(const JointData& data, const District& district,
                                        const DistrictFit& fit);
 
+/// The fitted covariance matrix Sigma of all variables, scaled to variances of one in the data.
+struct SigmaEstimate {
+    std::vector<double> Sigma;       ///< d x d
+    std::vector<double> covariance;  ///< asymptotic, of the entries (i, j), i >= j, row by row
+};
+
+/// From the fit of a whole graph to one sample without conditions, B and Omega being d x d. With
+/// `gamma`, the asymptotic covariance matrix of the entries of S in the same order, the covariances
+/// hold for any distribution; without, for normal data. Both empty when the information is not
+/// positive definite.
+SigmaEstimate estimate_sigma(const JointData& data, const Graph& graph,
+                             const std::vector<double>& B, const std::vector<double>& Omega,
+                             const std::vector<double>& gamma);
+
 }  // namespace bowfree

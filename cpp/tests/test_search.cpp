@@ -192,10 +192,11 @@ TEST(the_screen_is_one_step_of_ricf) {
             const double V = std::max(screen.inflation(i), screen.inflation(j));
             const double by_row = step_gain(i, j, is_spouse ? Edge::forward : Edge::bidirected, j);
             // The gain of a new spouse includes that of the other row.
-            if (is_spouse)
+            if (is_spouse) {
                 CHECK_CLOSE(gain / V - V * loss, by_row, 1e-7);
-            else
+            } else {
                 CHECK(gain / V - V * loss >= by_row - 1e-7);
+            }
         }
 }
 

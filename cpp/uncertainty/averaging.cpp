@@ -133,8 +133,8 @@ void add_effect(std::size_t at, double effect, double error, double weight, cons
 void add_effects(const EffectCounter& counter, const std::vector<int>& nodes, double weight,
                  const AverageOptions& options, GraphSums& sums, const Batches& batches = {}) {
     const auto columns = counter.columns(nodes);
-    for (const int i : columns)
-        for (const int j : columns) {
+    for (const int j : columns)
+        for (const int i : columns) {
             const std::size_t at = static_cast<std::size_t>(i) * counter.d() + j;
             const double effect = counter.effects()[at];
             if (i == j || !counter.exceeds_zero(i, j, std::abs(effect))) continue;
