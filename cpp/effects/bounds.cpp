@@ -11,8 +11,8 @@
 
 namespace bowfree {
 
-// Pairs of fits whose joint covariances are kept: some 100 bytes each.
-constexpr std::size_t max_pairs = 500'000;
+// Numbers in the caches, about: 240 MB. A large district has 100,000, a pair of small ones a dozen.
+constexpr std::size_t most_numbers = 30'000'000, numbers_per_pair = 12;
 
 EffectTally::EffectTally(int d) {
     const std::size_t size = static_cast<std::size_t>(d) * d;
@@ -53,8 +53,10 @@ void EffectCounter::use_stop(const Stop& stop) {
 }
 
 void EffectCounter::make_room() {
-    if (known_.size() >= max_districts_) known_.clear();
-    if (between_.size() >= max_pairs) between_.clear();
+    if (known_.size() < max_districts_ && n_numbers_ < most_numbers) return;
+    known_.clear();
+    between_.clear();
+    n_numbers_ = 0;
 }
 
 const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
@@ -90,6 +92,7 @@ const EffectCounter::Rows& EffectCounter::rows_of(const Graph& graph,
             rows.at.emplace_back(local.nodes[v], local.nodes[p]);
             rows.coefficients.push_back(fit.B[v * local.m() + p]);
         }
+    n_numbers_ += rows.covariance.size() + rows.slopes.size();
     return known_.emplace(key, std::move(rows)).first->second;
 }
 
@@ -230,6 +233,7 @@ const std::vector<double>& EffectCounter::covariance_between(const Rows& a, cons
         for (std::size_t t = 0; t < b.at.size(); ++t)
             found.push_back(dot(product.data(), &b.slopes[t * width], width));
     }
+    n_numbers_ += found.size() + numbers_per_pair;
     return found;
 }
 

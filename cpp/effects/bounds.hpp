@@ -40,7 +40,7 @@ class EffectCounter {
     /// `data` are one covariance matrix (divisor n), or several conditions. `path_sign` is 1 for
     /// the total effects (I - B)^-1, or -1 for (I + B)^-1, which the authors' program computed. An
     /// effect is zero if its absolute value, in standard deviations, is at most `zero`. The cache is
-    /// cleared when it has `max_districts` fits. `variances` must be true if `variance` is called;
+    /// cleared when it has `max_districts` fits or takes much memory. `variances` must be true if `variance` is called;
     /// it needs a matrix for each district, about a tenth of the time. `gamma` is the asymptotic
     /// covariance matrix of the entries S_ij, i >= j, row by row, of one sample; without it,
     /// variances are those of normal data. `sizes` are the numbers of columns of the nodes of all
@@ -119,7 +119,8 @@ class EffectCounter {
     const Stop* stop_ = nullptr;  // of the current call
     DistrictFitter fitter_;
     std::unordered_map<Key, Rows, KeyHash> known_;
-    std::unordered_map<std::uint64_t, std::vector<double>> between_;  // pairs of fits
+    std::unordered_map<std::uint64_t, std::vector<double>> between_;  // covariances, by two fits
+    std::size_t n_numbers_ = 0;                                       // in both
     std::uint64_t n_fits_ = 0, n_uncertified_ = 0, work_ = 0;
     EffectTally tally_;
     // Of the member added last: independent groups of coefficients, and B and E, d x d.

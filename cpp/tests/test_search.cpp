@@ -188,9 +188,10 @@ TEST(the_screen_is_one_step_of_ricf) {
                 continue;
             }
             const bool is_spouse = graph.bidirected(i, j);
-            const auto [gain, loss] = screen.exchange(graph, i, j);
+            const int to = graph.directed(j, i) ? i : j;
+            const auto [gain, loss] = screen.exchange(graph, i + j - to, to);
             const double V = std::max(screen.inflation(i), screen.inflation(j));
-            const double by_row = step_gain(i, j, is_spouse ? Edge::forward : Edge::bidirected, j);
+            const double by_row = step_gain(i, j, is_spouse ? Edge::forward : Edge::bidirected, to);
             // The gain of a new spouse includes that of the other row.
             if (is_spouse) {
                 CHECK_CLOSE(gain / V - V * loss, by_row, 1e-7);
