@@ -40,15 +40,22 @@ void report(const char* file, int line, const char* expression, const Values&...
     static const bowfree::tests::Registration registration_of_##name(#name, name); \
     static void name()
 
-#define CHECK(condition) \
-    if (!(condition)) bowfree::tests::report(__FILE__, __LINE__, #condition)
+// Each is one statement, so that an `else` after it is not that of its own `if`.
+#define CHECK(condition)                                                          \
+    do {                                                                          \
+        if (!(condition)) bowfree::tests::report(__FILE__, __LINE__, #condition); \
+    } while (false)
 
-#define CHECK_EQUAL(a, b) \
-    if (!((a) == (b))) bowfree::tests::report(__FILE__, __LINE__, #a " == " #b, a, b)
+#define CHECK_EQUAL(a, b)                                                                  \
+    do {                                                                                   \
+        if (!((a) == (b))) bowfree::tests::report(__FILE__, __LINE__, #a " == " #b, a, b); \
+    } while (false)
 
-#define CHECK_CLOSE(a, b, tolerance)           \
-    if (!(std::abs((a) - (b)) <= (tolerance))) \
-    bowfree::tests::report(__FILE__, __LINE__, #a " close to " #b, a, b)
+#define CHECK_CLOSE(a, b, tolerance)                                              \
+    do {                                                                          \
+        if (!(std::abs((a) - (b)) <= (tolerance)))                                \
+            bowfree::tests::report(__FILE__, __LINE__, #a " close to " #b, a, b); \
+    } while (false)
 
 #define CHECK_THROWS(expression, Exception)                                            \
     try {                                                                              \
